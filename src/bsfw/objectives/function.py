@@ -1,0 +1,130 @@
+"""Plain callables as an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._arrays import Array, is_complex, positive, positive_int
+from ._checks import quasar_parameter
+from .base import Objective
+
+
+class Function(Objective):
+    """An objective given by callables; what it offers follows from what was given.
+
+    A checkpoint of it can only compare shapes: that the callables are the same is up to you.
+
+    Parameters
+    ----------
+    fun : callable
+        ``fun(x)``, the number f(x).
+    jac : callable, optional
+        ``jac(x)``, the gradient, of the shape of x; for complex x the one with f(x + d) = f(x) + Re<jac(x), d> + ...
+    shape : int or tuple of int, optional
+        Shape of the variable; without it, only a start point can tell.
+    dtype : dtype
+        Dtype of the variable: float32, float64, complex64 or complex128.
+    n_samples : int, optional
+        m, if f is the average of f_1, ..., f_m.
+    batch_jac : callable, optional
+        ``batch_jac(x, batch)``, the average of the gradients of f_i over the indices i in `batch`, an integer array.
+        Without `jac`, the full gradient is that of the batch of all samples.
+    partial : callable, optional
+        ``partial(x, coordinates)``, the partial derivatives at flat coordinates, an integer array.
+    quasar_rho : float, optional
+        rho in ]0, 1] if f is rho-quasar-convex, 1.0 if convex; None stands for nonconvex.
+    smoothness : float, optional
+        Lipschitz constant L of the gradient.
+    """
+
+    def __init__(
+        self,
+        fun: Callable[[Array], Any],
+        jac: Callable[[Array], Any] | None = None,
+        *,
+        shape: int | tuple[int, ...] | None = None,
+        dtype: npt.DTypeLike = float,
+        n_samples: int | None = None,
+        batch_jac: Callable[[Array, Array], Any] | None = None,
+        partial: Callable[[Array, Array], Any] | None = None,
+        quasar_rho: float | None = None,
+        smoothness: float | None = None,
+    ) -> None:
+        super().__init__()
+        for name, given in (("fun", fun), ("jac", jac), ("batch_jac", batch_jac), ("partial", partial)):
+            if not callable(given) and (given is not None or name == "fun"):
+                raise TypeError(f"{name} must be a function, got {given!r}.")
+        if (batch_jac is None) != (n_samples is None):
+            missing = "n_samples" if n_samples is None else "batch_jac"
+            raise ValueError(f"a finite sum needs both n_samples and batch_jac, but {missing} is missing; give it too.")
+        self.fun, self.jac, self.batch_jac, self.partial = fun, jac, batch_jac, partial
+        if shape is not None:
+            sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+            self.shape = tuple(positive_int(size, "every entry of shape") for size in sizes)
+        self.dtype = np.dtype(dtype)
+        if self.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
+            raise ValueError(f"dtype must be float32, float64, complex64 or complex128, got {self.dtype}.")
+        if partial is not None and is_complex(self.dtype):
+            raise ValueError("partial is for real variables, but dtype is complex; leave it out.")
+        self.n_samples = None if n_samples is None else positive_int(n_samples, "n_samples")
+        self.quasar_rho = quasar_parameter(quasar_rho)
+        self._smoothness = None if smoothness is None else positive(smoothness, "smoothness")
+
+    @property
+    def has_gradient(self) -> bool:
+        return self.jac is not None or self.batch_jac is not None
+
+    @property
+    def has_batches(self) -> bool:
+        return self.batch_jac is not None
+
+    @property
+    def has_partial_derivatives(self) -> bool:
+        return self.partial is not None
+
+    def _value(self, x: Array) -> float:
+        value = self.fun(x)
+        if np.ndim(value) != 0 or np.iscomplexobj(value):
+            raise ValueError(
+                f"fun must return one real number, but returned {_describe(value)}; sum it, or take its real part."
+            )
+        return float(value)
+
+    def _gradient(self, x: Array) -> Array:
+        if self.jac is not None:
+            return self._checked(self.jac(x), x.shape, "jac")
+        if self.n_samples is None:
+            raise ValueError("this Function has no gradient; give jac, or batch_jac with n_samples.")
+        return self._batch_gradient(x, np.arange(self.n_samples))
+
+    def _batch_gradient(self, x: Array, batch: Array) -> Array:
+        if self.batch_jac is None:
+            raise ValueError("this Function is not a finite sum; give batch_jac and n_samples.")
+        return self._checked(self.batch_jac(x, batch), x.shape, "batch_jac")
+
+    def _partial_derivatives(self, x: Array, coordinates: Array) -> Array:
+        if self.partial is None:
+            raise ValueError("this Function has no partial derivatives; give partial.")
+        return self._checked(self.partial(x, coordinates), (len(coordinates),), "partial")
+
+    def _checked(self, returned: Any, shape: tuple[int, ...], name: str) -> Array:
+        array = np.asarray(returned)
+        if array.shape != shape:
+            raise ValueError(f"{name} must return an array of shape {shape}, but returned {_describe(returned)}.")
+        if np.iscomplexobj(array) and not is_complex(self.dtype):
+            raise ValueError(f"{name} returned complex numbers for a real variable; give dtype=complex.")
+        # A copy: callables may return x itself or a buffer that they use again, and estimators keep what they get.
+        return np.array(array, dtype=self.dtype)
+
+    def smoothness(self) -> float:
+        """The constant L that was given."""
+        return super().smoothness() if self._smoothness is None else self._smoothness
+
+
+def _describe(value: Any) -> str:
+    array = np.asarray(value)
+    return f"{type(value).__name__} of shape {array.shape} and type {array.dtype}"

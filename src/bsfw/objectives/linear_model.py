@@ -1,0 +1,274 @@
+"""Linear models f(x) = (1/m) sum_i w_i phi(<a_i, x>, y_i): everything but the loss phi."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, digest, norm
+from . import _checks
+from ._spectral import SMALL, largest_magnitude
+from .base import Line, Objective
+
+_BLOCK = 2**20
+"""Entries of a temporary array in `forward_differences`."""
+
+
+class LinearLine(Line):
+    """A linear model along x + gamma d, by its margins A x + gamma A d: O(m) per question instead of O(nonzeros)."""
+
+    objective: LinearModel
+
+    def __init__(self, objective: LinearModel, x: Array, direction: Array) -> None:
+        super().__init__(objective, x, direction)
+        self._z = objective.margins(x).astype(np.float64)
+        self._dz = objective.margins(direction).astype(np.float64)
+
+    def value(self, gamma: float) -> float:
+        self.objective.counts.function_values += 1
+        return self.objective._average_loss(self._z + gamma * self._dz)
+
+    def derivative(self, gamma: float) -> float:
+        m = self.objective.n_samples
+        self.objective.counts.sample_gradients += m
+        self.objective.counts.full_gradients += 1
+        return float(np.vdot(self.objective._slopes(self._z + gamma * self._dz, None), self._dz)) / m
+
+
+class LinearModel(Objective):
+    """f(x) = (1/m) sum_i w_i phi(<a_i, x>, y_i), with a_i the rows of A. A subclass provides the loss phi.
+
+    The derivative of f_i is the number w_i phi'(<a_i, x>, y_i) times a_i, so that SAG and SAGA keep m numbers (m x c
+    for `Multinomial`), not m gradients. A value or gradient costs O(nonzeros of A), a batch that of its rows. Products
+    with A are done in the dtype of A, losses and sums in float64.
+
+    Parameters
+    ----------
+    A : array or sparse matrix, (m, n)
+        One row per sample. Sparse formats become CSR; float32 and float64 are kept, other types become float64. Not
+        copied where it already has this form: do not change it afterwards.
+    y : array, (m,)
+        Targets.
+    intercept : bool
+        Append a column of ones to A: the intercept is the last coordinate (last row for `Multinomial`) and obeys the
+        constraint like the others. To treat it apart use ``Product([(L1Ball(r), (n,)), (Box(-b, b), (1,))])``.
+    sample_weight : array, (m,), optional
+        Nonnegative weights; scaled to mean one, so that f is the weighted average of the losses.
+
+    Attributes
+    ----------
+    A : CSR array or array
+        The data, with the column of ones if there is an intercept.
+    y : array
+        The targets, checked.
+    sample_weight : array or None
+        w, with mean one; None for equal weights.
+    """
+
+    shape: tuple[int, ...]
+    n_samples: int
+    _curvature: float
+    """Largest |phi''| in z (for vector margins: spectral norm of the Hessian), over all z and the admitted y."""
+
+    def __init__(self, A: Any, y: Any, *, intercept: bool = False, sample_weight: Any = None) -> None:
+        super().__init__()
+        self.A = _checks.design_matrix(A, intercept)
+        self.n_samples = self.A.shape[0]
+        self.y = self._check_targets(y)
+        self.sample_weight = None if sample_weight is None else _checks.weights(sample_weight, self.n_samples)
+        self.dtype = self.A.dtype
+        self.shape = (self.A.shape[1],)
+
+    # The loss: what a subclass provides, elementwise over samples, for margins in float64.
+
+    @abstractmethod
+    def _phi(self, z: Array, y: Array) -> Array:
+        """phi(z_i, y_i), one number per sample."""
+
+    @abstractmethod
+    def _phi_prime(self, z: Array, y: Array) -> Array:
+        """Derivative of phi in z, a new array like z."""
+
+    def _check_targets(self, y: Any) -> Array:
+        return _checks.targets(y, self.n_samples)
+
+    def _parameters(self) -> tuple[Any, ...]:
+        """Parameters of the loss, for `fingerprint`."""
+        return ()
+
+    # What SAG, SAGA and the step rules ask.
+
+    def margins(self, x: Array, batch: Array | None = None) -> Array:
+        """A x, or A[batch] x."""
+        rows = self.A if batch is None else self.A[batch]
+        return rows @ np.asarray(x, dtype=self.dtype)
+
+    def derivatives(self, z: Array, batch: Array | None = None) -> Array:
+        """w_i phi'(z_i, y_i), the derivative of f_i in its margin, an array like z. O(size of z)."""
+        return self._slopes(np.asarray(z, dtype=np.float64), batch).astype(self.dtype, copy=False)
+
+    def combine_rows(self, coefficients: Array, batch: Array | None = None) -> Array:
+        """A^T coefficients, or A[batch]^T coefficients: an array like x, not averaged."""
+        rows = self.A if batch is None else self.A[batch]
+        return rows.T @ np.asarray(coefficients, dtype=self.dtype)
+
+    def sample_derivatives(self, x: Array, batch: Array) -> Array:
+        """The derivatives of f_i, i in `batch`, in their margins at x; counts len(batch) sample gradients."""
+        self.counts.sample_gradients += len(batch)
+        return self.derivatives(self.margins(x, batch), batch)
+
+    def all_derivatives(self, x: Array) -> Array:
+        """The derivatives of all f_i in their margins at x; counts a full gradient."""
+        self.counts.sample_gradients += self.n_samples
+        self.counts.full_gradients += 1
+        return self.derivatives(self.margins(x))
+
+    def image_norm(self, direction: Array) -> float:
+        """||A d||, the norm of SAG's step rule (paper, eq. SAG gamma). O(nonzeros), no gradient."""
+        return norm(self.margins(direction))
+
+    # The objective.
+
+    def _value(self, x: Array) -> float:
+        return self._average_loss(self.margins(x).astype(np.float64, copy=False))
+
+    def _gradient(self, x: Array) -> Array:
+        gradient = self.combine_rows(self.derivatives(self.margins(x)))
+        gradient /= self.n_samples
+        return gradient
+
+    def _batch_gradient(self, x: Array, batch: Array) -> Array:
+        rows = self.A[batch]  # once for both products
+        gradient = rows.T @ self.derivatives(rows @ np.asarray(x, dtype=self.dtype), batch)
+        gradient /= len(batch)
+        return gradient
+
+    def sample_gradients(self, x: Array, batch: Array) -> Array:
+        """Gradients of f_i, i in `batch`, stacked along a new first axis: len(batch) dense arrays like x."""
+        rows = self.A[batch]
+        slopes = self.sample_derivatives(x, batch)
+        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        return dense * slopes[:, None] if slopes.ndim == 1 else dense[:, :, None] * slopes[:, None, :]
+
+    def _partial_derivatives(self, x: Array, coordinates: Array) -> Array:
+        # The margins cost a pass over A whatever is asked, the columns only their own nonzeros.
+        if len(coordinates) == np.prod(self.shape):
+            return self._gradient(x).ravel()[coordinates]
+        features, classes = self._split(coordinates)
+        partials = self._columns[:, features].T @ self.derivatives(self.margins(x))
+        partials = partials if classes is None else partials[np.arange(len(features)), classes]
+        return partials / self.n_samples
+
+    def _forward_differences(self, x: Array, coordinates: Array, step: float) -> Array:
+        # f(x + h e_j) has the margins z + h A[:, j]: one pass over A for z, then O(nonzeros of column j) each. The
+        # losses are subtracted sample by sample, so that rounding is no worse than in f(x + h e_j) - f(x).
+        z = self.margins(x).astype(np.float64)
+        features, classes = self._split(np.asarray(coordinates))
+        before = self._phi(z, self.y)
+        out = np.empty(len(features))
+        block = max(1, _BLOCK // z.size)
+        for first in range(0, len(features), block):
+            part = slice(first, first + block)
+            owner, rows, entries = self._column_entries(features[part])
+            moved = z[rows]
+            if classes is None:
+                moved += step * entries
+            else:
+                moved[np.arange(len(rows)), classes[part][owner]] += step * entries
+            change = self._phi(moved, self.y[rows]) - before[rows]
+            if self.sample_weight is not None:
+                change *= self.sample_weight[rows]
+            out[part] = np.bincount(owner, weights=change, minlength=len(features[part]))
+        return out / (step * self.n_samples)
+
+    def along(self, x: Array, direction: Array) -> Line:
+        """f restricted to the line x + gamma direction; two products with A now, O(m) per question later."""
+        return LinearLine(self, x, direction)
+
+    def smoothness(self) -> float:
+        """L = max|phi''| ||W^(1/2) A||_2^2 / m. The spectral norm is computed at the first call, then kept."""
+        return self._curvature * self._squared_spectral_norm / self.n_samples
+
+    def sample_smoothness(self) -> float:
+        """max_i w_i max|phi''| ||a_i||^2, by which every f_i is smooth. O(nonzeros)."""
+        return self._curvature * float(self._squared_row_norms().max())
+
+    def image_smoothness(self) -> float:
+        """max|phi''| max_i w_i / m: smoothness of f~ in f(x) = f~(A x), the L in SAG's constants. O(m)."""
+        return (
+            self._curvature * (1.0 if self.sample_weight is None else float(self.sample_weight.max())) / self.n_samples
+        )
+
+    def fingerprint(self) -> str:
+        """Hash of the data, the targets, the weights and the loss, by which a checkpoint recognises the problem."""
+        if isinstance(self.A, np.ndarray):
+            data: tuple[Array, ...] = (self.A,)
+        else:  # the width of the indices is no part of the problem
+            data = (self.A.data, self.A.indices.astype(np.int64), self.A.indptr.astype(np.int64))
+        return digest(
+            type(self).__name__, self.shape, self.quasar_rho, *self._parameters(), *data, self.y, self.sample_weight
+        )
+
+    # Inner parts.
+
+    def _average_loss(self, z: Array) -> float:
+        losses = self._phi(z, self.y)
+        return float(losses.mean() if self.sample_weight is None else self.sample_weight @ losses / self.n_samples)
+
+    def _slopes(self, z: Array, batch: Array | None) -> Array:
+        """`derivatives` in float64."""
+        slopes = self._phi_prime(z, self.y if batch is None else self.y[batch])
+        if self.sample_weight is not None:
+            w = self.sample_weight if batch is None else self.sample_weight[batch]
+            slopes *= w if slopes.ndim == 1 else w[:, None]
+        return slopes
+
+    def _split(self, coordinates: Array) -> tuple[Array, Array | None]:
+        """Flat coordinates of the variable as columns of A, and classes where the margins are vectors."""
+        if len(self.shape) == 1:
+            return coordinates, None
+        features, classes = np.divmod(coordinates, self.shape[1])
+        return features, classes
+
+    @cached_property
+    def _columns(self) -> Any:
+        """A in a form with cheap columns: a CSC copy, or the dense array itself."""
+        return self.A if isinstance(self.A, np.ndarray) else self.A.tocsc()
+
+    def _column_entries(self, features: Array) -> tuple[Array, Array, Array]:
+        """Entries of the columns `features`: position in `features`, row, value."""
+        columns, k = self._columns[:, features], len(features)
+        if isinstance(columns, np.ndarray):
+            m = self.n_samples
+            return np.repeat(np.arange(k), m), np.tile(np.arange(m), k), columns.T.ravel().astype(np.float64)
+        return np.repeat(np.arange(k), np.diff(columns.indptr)), columns.indices, columns.data.astype(np.float64)
+
+    def _squared_row_norms(self) -> Array:
+        """w_i ||a_i||^2."""
+        if isinstance(self.A, np.ndarray):
+            squares = np.einsum("ij,ij->i", self.A, self.A, dtype=np.float64)
+        else:
+            squares = self.A.astype(np.float64).power(2).sum(axis=1)
+        return squares if self.sample_weight is None else self.sample_weight * squares
+
+    @cached_property
+    def _squared_spectral_norm(self) -> float:
+        """||W^(1/2) A||_2^2 through the smaller Gram matrix, as an upper bound at most 0.1 % too large."""
+        from scipy.sparse.linalg import LinearOperator
+
+        B = self.A.astype(np.float64, copy=False)
+        if self.sample_weight is not None:
+            roots = np.sqrt(self.sample_weight)[:, None]
+            B = B * roots if isinstance(B, np.ndarray) else B.multiply(roots).tocsr()
+        if B.shape[0] < B.shape[1]:
+            B = B.T
+        size = B.shape[1]
+        if size <= SMALL:
+            gram = B.T @ B
+            top = np.linalg.eigvalsh(gram if isinstance(gram, np.ndarray) else gram.toarray())[-1]
+            return max(float(top), 0.0) * (1 + 1e-12)  # rounding of a backward stable solver
+        gram = LinearOperator((size, size), matvec=lambda v: B.T @ (B @ v), dtype=np.dtype(np.float64))
+        return largest_magnitude(gram, ceiling=float(self._squared_row_norms().sum()))
