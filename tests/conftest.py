@@ -1,0 +1,16 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+@pytest.fixture
+def classification(rng):
+    """A small sparse classification problem: A (60 x 12, CSR), y in {-1, +1}."""
+    A = sp.random(60, 12, density=0.4, random_state=1, format="csr")
+    y = np.where(A @ rng.standard_normal(12) + 0.1 * rng.standard_normal(60) > 0, 1.0, -1.0)
+    return A, y
