@@ -1,0 +1,64 @@
+"""Random draws: batches and coordinates, uniform without replacement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array
+
+
+def draw(rng: np.random.Generator, population: int, size: int) -> Array:
+    """`size` distinct indices below `population`, uniformly. O(size), whatever the population.
+
+    If size = population: all of them in order, without a draw.
+    """
+    if size == population:
+        return np.arange(population)
+    return rng.choice(population, size=size, replace=False, shuffle=False)
+
+
+def resolve_size(size: int | float, population: int, what: str, of: str) -> int:
+    """A whole number from 1 to `population`, from a count (int) or a fraction of the population (float in ]0, 1])."""
+    if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, float, np.integer, np.floating)):
+        raise ValueError(f"{what} must be a whole number or a fraction in ]0, 1], got {size!r}.")
+    if isinstance(size, (float, np.floating)):
+        if not 0 < size <= 1:
+            raise ValueError(f"{what} as a fraction must lie in ]0, 1], got {size!r}; for a count give a whole number.")
+        return max(1, round(float(size) * population))
+    if not 1 <= size <= population:
+        raise ValueError(f"{what} must lie between 1 and the number of {of}, {population}, got {size}.")
+    return int(size)
+
+
+def rng_state(rng: np.random.Generator) -> dict[str, Any]:
+    """The generator's state as plain JSON values."""
+
+    def plain(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: plain(item) for key, item in value.items()}
+        if isinstance(value, np.ndarray):
+            return {"array": value.tolist(), "dtype": value.dtype.str}
+        return int(value) if isinstance(value, np.integer) else value
+
+    state: dict[str, Any] = plain(rng.bit_generator.state)
+    return state
+
+
+def rng_from_state(state: dict[str, Any]) -> np.random.Generator:
+    """The generator that `rng_state` described."""
+
+    def restored(value: Any) -> Any:
+        if isinstance(value, dict):
+            if set(value) == {"array", "dtype"}:
+                return np.array(value["array"], dtype=value["dtype"])
+            return {key: restored(item) for key, item in value.items()}
+        return value
+
+    known = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
+    if state.get("bit_generator") not in known:
+        raise ValueError(f"the random generator {state.get('bit_generator')!r} is not one of {sorted(known)}.")
+    bit_generator = getattr(np.random, state["bit_generator"])()
+    bit_generator.state = restored(state)
+    return np.random.Generator(bit_generator)
