@@ -1,0 +1,208 @@
+"""Norm balls of vectors (and of matrices, entry by entry) and boxes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, is_complex, positive, require_finite
+from ..vertices import Dense, OneHot, Vertex
+from ._common import (
+    FixedShape,
+    as_double,
+    as_inexact,
+    as_real,
+    euclidean,
+    first_axis,
+    largest_component,
+    phases,
+    scaled,
+    worst,
+)
+from .base import Constraint
+
+
+def _l1_vertex(direction: Array, radius: float) -> OneHot:
+    """-radius times the phase of the first largest entry, at its place."""
+    direction = np.asarray(direction)
+    if is_complex(direction.dtype):
+        index = int(np.argmax(np.abs(scaled(direction)[0])))
+        value: float | complex = complex(-radius * phases(direction.flat[index : index + 1])[0])
+    else:
+        index = int(np.argmax(np.abs(direction)))
+        value = -radius if direction.flat[index] >= 0 else radius
+    return OneHot(index, value, direction.shape)
+
+
+class L1Ball(Constraint):
+    """The l1 ball {||x||_1 <= radius}, real or complex, of any shape.
+
+    Its vertices are -radius * phase * e_i; the LMO takes the first index of the largest |g_i|. O(n).
+
+    Parameters
+    ----------
+    radius : float
+        tau > 0.
+    """
+
+    def __init__(self, radius: float) -> None:
+        self.radius = positive(radius, "radius")
+
+    def lmo(self, direction: Array) -> Vertex:
+        return _l1_vertex(direction, self.radius)
+
+    def violation(self, x: Array) -> float:
+        return worst(float(np.abs(x).sum(dtype=float)) / self.radius - 1.0)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """2 radius, exact."""
+        return 2.0 * self.radius
+
+
+class L2Ball(Constraint):
+    """The Euclidean (Frobenius) ball {||x||_2 <= radius}, real or complex, of any shape.
+
+    Every point of its sphere is a vertex; the LMO is -radius * g / ||g||, and -radius * e_0 for g = 0. O(n).
+
+    Parameters
+    ----------
+    radius : float
+        > 0.
+    """
+
+    def __init__(self, radius: float) -> None:
+        self.radius = positive(radius, "radius")
+
+    def lmo(self, direction: Array) -> Vertex:
+        g, _ = scaled(as_inexact(direction))
+        length = euclidean(g)
+        if length == 0.0:
+            return Dense(first_axis(g.shape, -self.radius, g.dtype))
+        return Dense((-self.radius / length) * g)
+
+    def violation(self, x: Array) -> float:
+        return worst(float(np.linalg.norm(as_double(x))) / self.radius - 1.0)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """2 radius, exact."""
+        return 2.0 * self.radius
+
+
+class LinfBall(Constraint):
+    """The l_inf ball {|x_i| <= radius}, real or complex, of any shape.
+
+    A vertex has all |v_i| = radius; the LMO is -radius * phase(g_i), where the phase of zero is 1. O(n).
+
+    Parameters
+    ----------
+    radius : float
+        > 0.
+    """
+
+    def __init__(self, radius: float) -> None:
+        self.radius = positive(radius, "radius")
+
+    def lmo(self, direction: Array) -> Vertex:
+        return Dense(-self.radius * phases(as_inexact(direction)))
+
+    def violation(self, x: Array) -> float:
+        return worst(float(np.abs(x).max()) / self.radius - 1.0)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """2 radius sqrt(n), exact."""
+        return 2.0 * self.radius * math.sqrt(math.prod(shape))
+
+
+class LpBall(Constraint):
+    """The l_p ball {||x||_p <= radius} for 1 <= p <= inf, real or complex, of any shape.
+
+    For 1 < p < inf the LMO is -radius * phase(g_i) |g_i|^(q-1) / || |g|^(q-1) ||_p with 1/p + 1/q = 1, computed from
+    g / max|g| so that no power overflows. p = 1 and p = inf give the vertices of `L1Ball` and `LinfBall`. O(n).
+
+    Parameters
+    ----------
+    p : float
+        1 <= p <= inf.
+    radius : float
+        > 0.
+    """
+
+    def __init__(self, p: float, radius: float) -> None:
+        try:
+            self.p = float(p)
+        except (TypeError, ValueError):
+            raise ValueError(f"p must be a number of at least 1, or inf, got {p!r}.") from None
+        if not self.p >= 1.0:
+            raise ValueError(f"p must be at least 1 (below, the l_p ball is not convex), got {p!r}.")
+        self.radius = positive(radius, "radius")
+
+    def lmo(self, direction: Array) -> Vertex:
+        g = as_inexact(direction)
+        if self.p == 1.0:
+            return _l1_vertex(g, self.radius)
+        if math.isinf(self.p):
+            return Dense(-self.radius * phases(g))
+        magnitude = as_double(np.abs(scaled(g)[0]))
+        top = magnitude.max()
+        if top == 0.0:
+            return Dense(first_axis(g.shape, -self.radius, g.dtype))
+        powers = (magnitude / top) ** (1.0 / (self.p - 1.0))  # |g|^(q-1), the largest is 1
+        powers *= -self.radius / (powers**self.p).sum() ** (1.0 / self.p)
+        return Dense((phases(g) * powers).astype(g.dtype, copy=False))
+
+    def violation(self, x: Array) -> float:
+        magnitude = as_double(np.abs(x))
+        top = float(magnitude.max())
+        if top == 0.0:
+            return 0.0
+        if not math.isfinite(top):
+            return math.inf
+        length = top if math.isinf(self.p) else top * float(((magnitude / top) ** self.p).sum() ** (1.0 / self.p))
+        return worst(length / self.radius - 1.0)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """2 radius n^max(0, 1/2 - 1/p), exact."""
+        return 2.0 * self.radius * math.prod(shape) ** max(0.0, 0.5 - 1.0 / self.p)
+
+
+class Box(FixedShape):
+    """The box {lower <= x <= upper}, entry by entry, real.
+
+    The LMO takes lower_i where g_i >= 0 and upper_i elsewhere. O(n). The violation is relative to the largest |bound|.
+
+    Parameters
+    ----------
+    lower, upper : float or array
+        Finite bounds, lower <= upper. Two numbers give a box in every dimension; an array fixes the shape.
+    """
+
+    def __init__(self, lower: Any, upper: Any) -> None:
+        low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        require_finite(low, "lower")
+        require_finite(high, "upper")
+        try:
+            shape = np.broadcast_shapes(low.shape, high.shape)
+        except ValueError:
+            raise ValueError(f"lower has shape {low.shape} and upper {high.shape}; give them the same shape.") from None
+        if (low > high).any():
+            raise ValueError(f"lower must not exceed upper, but does in {int((low > high).sum())} entries.")
+        self._shape = shape or None
+        self.lower = np.broadcast_to(low, shape).copy() if shape else float(low)
+        self.upper = np.broadcast_to(high, shape).copy() if shape else float(high)
+        self._size = max(largest_component(low), largest_component(high)) or 1.0
+
+    def lmo(self, direction: Array) -> Vertex:
+        g = as_real(direction, self)
+        self.check_shape(g.shape)
+        return Dense(np.where(g >= 0, self.lower, self.upper).astype(g.dtype, copy=False))
+
+    def violation(self, x: Array) -> float:
+        x = as_real(x, self)
+        self.check_shape(x.shape)
+        return worst(float((self.lower - x).max()) / self._size, float((x - self.upper).max()) / self._size)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """||upper - lower||, exact."""
+        return float(np.linalg.norm(np.broadcast_to(np.asarray(self.upper) - self.lower, shape)))

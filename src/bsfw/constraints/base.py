@@ -1,0 +1,82 @@
+"""The contract of a constraint set C: what the solver may ask, and what an implementer must provide."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .._arrays import Array, digest
+from ..boosting import Direction, boost
+from ..vertices import Vertex
+
+
+class Constraint(ABC):
+    """A nonempty compact convex set, known through its linear minimisation oracle.
+
+    An implementer provides `lmo`, `violation` and `diameter`. The three rules of an LMO here:
+
+    - it returns a *vertex* (an extreme point of C), never another point of a face, and leaves C on no input;
+    - for a zero or tied direction it returns the same vertex each time (the first index wins);
+    - for complex variables it minimises Re<direction, v>, conjugate included.
+
+    Attributes
+    ----------
+    shape : tuple of int or None
+        Shape of the variable where the set fixes it, None where the set exists in every dimension.
+    suggested_rounds : int
+        Default of `max_rounds` (K): large where an LMO is cheap against a gradient, 5 where it is not
+        (paper, "When to Boost?").
+    has_membership : bool
+        False where nobody can tell whether a point lies in C (an `Oracle` without a test): x0 is then taken on trust.
+    """
+
+    shape: tuple[int, ...] | None = None
+    suggested_rounds: int = 10_000
+    has_membership: bool = True
+
+    @abstractmethod
+    def lmo(self, direction: Array) -> Vertex:
+        """A vertex v of C that minimises Re<direction, v>."""
+
+    @abstractmethod
+    def violation(self, x: Array) -> float:
+        """How far x is outside of C, relative to the size of C; 0.0 inside."""
+
+    @abstractmethod
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """Euclidean diameter D = max ||x - y|| over C (an upper bound where that is all one can say)."""
+
+    def contains(self, x: Array, tolerance: float = 1e-9) -> bool:
+        """Whether x lies in C up to a relative `tolerance`."""
+        return bool(self.violation(np.asarray(x)) <= tolerance)
+
+    def start(self, shape: tuple[int, ...], dtype: npt.DTypeLike = float) -> Vertex:
+        """The set's own start vertex: lmo(0)."""
+        return self.lmo(np.zeros(shape, dtype=dtype))
+
+    def boost(self, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction:
+        """Algorithm Boost on this set. The generic one; sets with structure override it with a faster equal."""
+        return boost(m, x, self.lmo, max_rounds, min_gain)
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        """Raise a ValueError if a variable of this shape cannot live in C. Sets that need matrices override it."""
+        if self.shape is not None and tuple(shape) != self.shape:
+            raise ValueError(f"{self!r} holds variables of shape {self.shape}, but the objective's has {tuple(shape)}.")
+
+    def _parameters(self) -> dict[str, Any]:
+        """What defines the set, in the order of the constructor: shown by repr and hashed by `fingerprint`."""
+        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+
+    def fingerprint(self) -> str:
+        """Hash of the set, by which a checkpoint recognises it."""
+        return digest(type(self).__name__, *(part for item in self._parameters().items() for part in item))
+
+    def __repr__(self) -> str:
+        shown = ", ".join(
+            f"{name}=<array {value.shape}>" if isinstance(value, np.ndarray) else f"{name}={value!r}"
+            for name, value in self._parameters().items()
+        )
+        return f"{type(self).__name__}({shown})"

@@ -1,0 +1,133 @@
+"""Sets whose vertices have few nonzeros: the k-sparse polytope and the l1/l2 group ball."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, positive, positive_int
+from ..vertices import Sparse, Vertex
+from ._common import as_double, as_inexact, phases, scaled, worst
+from .base import Constraint
+
+
+class KSparse(Constraint):
+    """The k-sparse polytope conv{||x||_0 <= k, ||x||_inf <= radius}, real or complex, of any shape.
+
+    It is the l1 ball of radius k * radius intersected with the l_inf ball of `radius`. A vertex has exactly k entries
+    of modulus radius; the LMO puts them where |g_i| is largest, the first indices among equals. O(n).
+
+    Parameters
+    ----------
+    k : int
+        Number of nonzeros, from 1 to the size of the variable.
+    radius : float
+        > 0.
+    """
+
+    def __init__(self, k: int, radius: float) -> None:
+        self.k = positive_int(k, "k")
+        self.radius = positive(radius, "radius")
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        if math.prod(shape) < self.k:
+            raise ValueError(
+                f"{self!r} needs variables of at least {self.k} entries, but shape {tuple(shape)} has "
+                f"{math.prod(shape)}; choose a smaller k, or LinfBall."
+            )
+
+    def lmo(self, direction: Array) -> Vertex:
+        g = as_inexact(direction)
+        self.check_shape(g.shape)
+        magnitude = np.abs(scaled(g)[0]).ravel()
+        # The k-th largest value, then everything above it and the first of those equal to it: O(n), and ties by index.
+        threshold = np.partition(magnitude, magnitude.size - self.k)[magnitude.size - self.k]
+        above = np.flatnonzero(magnitude > threshold)
+        equal = np.flatnonzero(magnitude == threshold)[: self.k - above.size]
+        indices = np.sort(np.concatenate([above, equal]))
+        return Sparse(indices, -self.radius * phases(g.ravel()[indices]), g.shape)
+
+    def violation(self, x: Array) -> float:
+        magnitude = np.abs(x)
+        total, top = float(magnitude.sum(dtype=float)), float(magnitude.max())
+        return worst(total / (self.k * self.radius) - 1.0, top / self.radius - 1.0)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """2 radius sqrt(k), exact."""
+        return 2.0 * self.radius * math.sqrt(self.k)
+
+
+class GroupBall(Constraint):
+    """The l1/l2 group ball {sum_g ||x_g||_2 <= radius}, real or complex.
+
+    A vertex lives on one group; the LMO takes the first group of the largest ||g_g|| and is -radius * g_g / ||g_g||
+    there (-radius at the smallest index of the first group for a zero direction). O(n).
+
+    Parameters
+    ----------
+    groups : sequence of integer arrays
+        The (flat) coordinates of each group; together they hold 0, 1, ..., n-1, each once. Kept sorted.
+    radius : float
+        > 0.
+    """
+
+    def __init__(self, groups: Sequence[Any], radius: float) -> None:
+        arrays = [np.asarray(group) for group in groups]
+        for number, group in enumerate(arrays):
+            if group.ndim != 1 or group.size == 0 or not np.issubdtype(group.dtype, np.integer):
+                raise ValueError(f"groups[{number}] must be a nonempty list of whole numbers, got {groups[number]!r}.")
+        if not arrays:
+            raise ValueError("groups is empty; give at least one list of coordinates.")
+        self.groups = tuple(np.sort(group).astype(np.intp) for group in arrays)
+        self.radius = positive(radius, "radius")
+        self._order = np.concatenate(self.groups)
+        sizes = np.array([group.size for group in self.groups])
+        self._starts = np.cumsum(sizes) - sizes
+        n = self._order.size
+        if self._order.min() < 0 or self._order.max() >= n or np.unique(self._order).size != n:
+            seen = np.unique(self._order)
+            repeated, missing = n - seen.size, np.setdiff1d(np.arange(max(n, int(seen.max()) + 1)), seen).size
+            raise ValueError(
+                f"groups must hold every coordinate 0, 1, ..., n-1 exactly once, but {repeated} are repeated, "
+                f"{missing} are missing and {int((seen < 0).sum())} are negative; give every "
+                f"coordinate without a group one of its own."
+            )
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        if math.prod(shape) != self._order.size:
+            raise ValueError(
+                f"the groups of this GroupBall cover {self._order.size} coordinates, but a variable of shape "
+                f"{tuple(shape)} has {math.prod(shape)}."
+            )
+
+    def _group_norms(self, x: Array) -> Array:
+        squares = np.square(as_double(np.abs(x)).ravel()[self._order])
+        return np.sqrt(np.add.reduceat(squares, self._starts))
+
+    def lmo(self, direction: Array) -> Vertex:
+        g, _ = scaled(as_inexact(direction))
+        self.check_shape(g.shape)
+        norms = self._group_norms(g)
+        best = int(np.argmax(norms))
+        indices = self.groups[best]
+        if norms[best] == 0.0:
+            return Sparse(indices[:1], np.array([-self.radius], dtype=g.dtype), g.shape)
+        return Sparse(indices, (-self.radius / float(norms[best])) * g.ravel()[indices], g.shape)
+
+    def violation(self, x: Array) -> float:
+        x = np.asarray(x)
+        self.check_shape(x.shape)
+        return worst(float(self._group_norms(x).sum()) / self.radius - 1.0)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """2 radius, exact."""
+        return 2.0 * self.radius
+
+    def _parameters(self) -> dict[str, Any]:
+        # The group of each coordinate says as much as the list of groups, and is one array.
+        labels = np.empty(self._order.size, dtype=np.intp)
+        labels[self._order] = np.repeat(np.arange(len(self.groups)), [group.size for group in self.groups])
+        return {"groups": labels, "radius": self.radius}

@@ -1,0 +1,166 @@
+"""Sets of matrices known by their singular values or eigenvalues."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, positive, require_finite
+from ..vertices import Dense, RankOne, Vertex
+from ._common import as_double, as_inexact, first_axis, require_matrix, scaled, worst
+from ._lanczos import leading_singular_pair, smallest_eigenpair
+from .base import Constraint
+
+
+def _tolerance(value: Any) -> float:
+    number = positive(value, "tolerance")
+    if not 1e-12 <= number < 1.0:
+        raise ValueError(
+            f"tolerance must lie between 1e-12, about what double precision can give, and 1, got {value!r}."
+        )
+    return number
+
+
+class NuclearBall(Constraint):
+    """The nuclear ball {sum of singular values <= radius} of real or complex matrices.
+
+    A vertex is -radius * u v^H; the LMO takes the leading singular pair of g, by LAPACK for at most 48 rows or columns,
+    else by Golub-Kahan-Lanczos to `tolerance`: some 20 to 50 products with g and g^H. It minimises up to a relative
+    error of `tolerance`, mostly far less. A zero direction gives -radius * e_0 e_0^T.
+
+    Parameters
+    ----------
+    radius : float
+        > 0.
+    tolerance : float, default 1e-6
+        Relative residual ||g^H u - sigma v|| / sigma at which Lanczos stops.
+    """
+
+    suggested_rounds = 5
+
+    def __init__(self, radius: float, tolerance: float = 1e-6) -> None:
+        self.radius = positive(radius, "radius")
+        self.tolerance = _tolerance(tolerance)
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        require_matrix(shape, self)
+
+    def lmo(self, direction: Array) -> Vertex:
+        g = as_inexact(direction)
+        self.check_shape(g.shape)
+        require_finite(g, "the direction")
+        _, left, right = leading_singular_pair(g, self.tolerance)
+        return RankOne(-self.radius, left.astype(g.dtype, copy=False), right.astype(g.dtype, copy=False))
+
+    def violation(self, x: Array) -> float:
+        """Relative excess of the nuclear norm, by a full SVD."""
+        x = as_double(x)
+        self.check_shape(x.shape)
+        if not np.isfinite(x).all():
+            return math.inf
+        return worst(float(np.linalg.svd(x, compute_uv=False).sum()) / self.radius - 1.0)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """2 radius, exact."""
+        return 2.0 * self.radius
+
+
+class SpectralBall(Constraint):
+    """The spectral ball {largest singular value <= radius} of real or complex matrices.
+
+    A vertex has all min(m, n) singular values equal to radius; the LMO is -radius * U V^H, the polar factor of g, with
+    the singular vectors of zero singular values included. One full SVD, O(m n min(m, n)).
+
+    Parameters
+    ----------
+    radius : float
+        > 0.
+    """
+
+    suggested_rounds = 5
+
+    def __init__(self, radius: float) -> None:
+        self.radius = positive(radius, "radius")
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        require_matrix(shape, self)
+
+    def lmo(self, direction: Array) -> Vertex:
+        g = as_inexact(direction)
+        self.check_shape(g.shape)
+        require_finite(g, "the direction")
+        left, _, right = np.linalg.svd(scaled(as_double(g))[0], full_matrices=False)
+        return Dense((-self.radius * (left @ right)).astype(g.dtype, copy=False))
+
+    def violation(self, x: Array) -> float:
+        """Relative excess of the largest singular value, by a full SVD."""
+        x = as_double(x)
+        self.check_shape(x.shape)
+        if not np.isfinite(x).all():
+            return math.inf
+        return worst(float(np.linalg.svd(x, compute_uv=False)[0]) / self.radius - 1.0)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """2 radius sqrt(min(m, n)), exact."""
+        return 2.0 * self.radius * math.sqrt(min(shape))
+
+
+class Spectraplex(Constraint):
+    """The spectraplex {X Hermitian, positive semidefinite, trace X = radius}, or trace X <= radius.
+
+    Density matrices for radius 1. The LMO is radius * u u^H with the eigenvector of the smallest eigenvalue of
+    (g + g^H)/2, by LAPACK up to size 48, else by Lanczos to `tolerance`, which then is the error of the value relative
+    to the norm of g. With ``equality=False`` the zero matrix is a vertex too, and is taken when no eigenvalue is
+    negative. A zero direction gives radius * e_0 e_0^T, or the zero matrix.
+
+    Parameters
+    ----------
+    radius : float, default 1.0
+        The trace, > 0.
+    equality : bool, default True
+        Whether the trace must be equal to `radius` or may be smaller.
+    tolerance : float, default 1e-6
+        Residual ||g u - lambda u|| / ||g|| at which Lanczos stops.
+    """
+
+    suggested_rounds = 5
+
+    def __init__(self, radius: float = 1.0, equality: bool = True, tolerance: float = 1e-6) -> None:
+        self.radius = positive(radius, "radius")
+        self.equality = bool(equality)
+        self.tolerance = _tolerance(tolerance)
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        if len(shape) != 2 or shape[0] != shape[1]:
+            raise ValueError(f"{self!r} holds square matrices, but the variable has shape {tuple(shape)}.")
+
+    def lmo(self, direction: Array) -> Vertex:
+        g = as_inexact(direction)
+        self.check_shape(g.shape)
+        require_finite(g, "the direction")
+        half = 0.5 * scaled(as_double(g))[0]  # scaled first: the sum cannot overflow, nor half a subnormal round
+        value, vector = smallest_eigenpair(half + half.conj().T, self.tolerance)
+        if not self.equality and value >= 0.0:
+            axis = first_axis(g.shape[:1], 1.0, g.dtype)
+            return RankOne(0.0, axis, axis)
+        vector = vector.astype(g.dtype, copy=False)
+        return RankOne(self.radius, vector, vector)
+
+    def violation(self, x: Array) -> float:
+        """The largest of: distance to Hermitian, most negative eigenvalue, error of the trace; relative to radius."""
+        x = as_double(x)
+        self.check_shape(x.shape)
+        if not np.isfinite(x).all():
+            return math.inf
+        excess = float(np.trace(x).real) / self.radius - 1.0
+        skew = 0.5 * float(np.linalg.norm(x - x.conj().T)) / self.radius
+        smallest = float(np.linalg.eigvalsh(0.5 * (x + x.conj().T))[0]) / self.radius
+        return worst(abs(excess) if self.equality else excess, skew, -smallest)
+
+    def diameter(self, shape: tuple[int, ...]) -> float:
+        """sqrt(2) radius, exact; for 1 x 1 matrices 0 (a point) or radius (an interval)."""
+        if shape[0] == 1:
+            return 0.0 if self.equality else self.radius
+        return math.sqrt(2.0) * self.radius
