@@ -1,0 +1,143 @@
+"""`minimize`: the front door."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .checkpoints import Saver
+from .constraints.base import Constraint
+from .decays import Decay
+from .estimators import Estimator
+from .objectives.base import Objective
+from .objectives.function import Function
+from .results import Result
+from .solver import Callback, Limits, Schedule, Solver
+from .steps import Step
+
+
+def minimize(
+    fun: Objective | Callable[..., float],
+    constraint: Constraint,
+    *,
+    jac: Callable[..., Any] | None = None,
+    x0: Any = None,
+    estimator: Estimator | None = None,
+    max_rounds: int | None = None,
+    min_gain: float = 1e-4,
+    decay: str | Decay | Callable[[int], float] = "auto",
+    step: str | Step = "auto",
+    max_iter: int = 1000,
+    max_seconds: float | None = None,
+    max_gradients: int | None = None,
+    max_lmo_calls: int | None = None,
+    gap_tol: float | None = None,
+    gap_every: int | None = None,
+    record_every: int | None = None,
+    rng: np.random.Generator | int | None = None,
+    callback: Callback | None = None,
+    verbose: bool = False,
+    checkpoint: str | os.PathLike[str] | None = None,
+    every: int | None = None,
+) -> Result:
+    """Minimise f over C by boosted stochastic Frank-Wolfe (Algorithm BSFW).
+
+    Parameters
+    ----------
+    fun : Objective or callable
+        The objective, e.g. ``bsfw.Logistic(A, y)``; or a plain function of x, with its gradient in `jac`.
+    constraint : Constraint
+        The set C, e.g. ``bsfw.L1Ball(50.0)``.
+    jac : callable, optional
+        Gradient of a plain `fun`. Without it only ``estimator=bsfw.ZOJA()`` works. A plain function counts as
+        nonconvex; wrap it as ``bsfw.Function(fun, jac, quasar_rho=1.0)`` to say that it is convex.
+    x0 : array, optional
+        Feasible start. Default: lmo of the gradient at the origin (or at the set's start vertex).
+    estimator : Estimator, optional
+        What stands in for the gradient; default: the exact gradient.
+    max_rounds : int, optional
+        K, LMO calls per iteration at most; 1 is vanilla Frank-Wolfe. Default: what the set suggests.
+    min_gain : float
+        delta in ]0, 1]: a boosting round must improve the alignment by so much.
+    decay : str, Decay or callable
+        eta_t: "auto" takes the one proved for estimator and convexity (with max_rounds=1: the baseline's own), else
+        a name of `bsfw.decays.DECAYS`, a `Decay`, or a function of t.
+    step : str or Step
+        "auto" is the paper's rule; "image", or for the exact gradient "short", "line-search", or a `Step` object.
+    max_iter : int
+        T, the number of iterations.
+    max_seconds, max_gradients, max_lmo_calls : optional
+        Budgets: seconds in the algorithm, sample plus coordinate gradients, LMO calls.
+    gap_tol : float, optional
+        Stop once the exact Frank-Wolfe gap is at most this. With a stochastic estimator the exact gap is computed
+        every `gap_every` iterations (default: as often as iterations are recorded), off the clock and counted apart.
+    gap_every : int, optional
+        Compute the exact gap so often in a stochastic run, also without gap_tol.
+    record_every : int, optional
+        Iterations between two rows of the trace; default max_iter / 100.
+    rng : numpy.random.Generator, int or None
+        Source of the random draws; the same seed gives the same run.
+    callback : callable, optional
+        Called with an intermediate `Result` at every recorded iteration; may raise StopIteration to end the run.
+    verbose : bool
+        Show a live progress line on stderr.
+    checkpoint : path, optional
+        An .npz file to which the run is saved every `every` iterations (default max_iter / 10) and when a budget is
+        used up, for `bsfw.resume`. An existing file is not overwritten.
+    every : int, optional
+        Iterations between two checkpoints.
+
+    Returns
+    -------
+    Result
+
+    Examples
+    --------
+    >>> import bsfw
+    >>> A, y = bsfw.datasets.load("mushrooms")
+    >>> result = bsfw.minimize(bsfw.Logistic(A, y), bsfw.L1Ball(50.0), estimator=bsfw.SAGA(batch_size=404), rng=0)
+    >>> result.gap_exact
+    True
+    """
+    objective = _as_objective(fun, jac, x0)
+    if not isinstance(constraint, Constraint):
+        raise TypeError(
+            f"constraint must be a set such as bsfw.L1Ball(1.0), got {constraint!r}; wrap an oracle of your own as "
+            "bsfw.Oracle(lmo)."
+        )
+    limits = Limits(max_iter, max_seconds, max_gradients, max_lmo_calls, gap_tol)
+    if record_every is None:
+        record_every = max(1, max_iter // 100)
+    if gap_every is None and gap_tol is not None:
+        gap_every = record_every
+    if checkpoint is None and every is not None:
+        raise ValueError("every= is the number of iterations between two checkpoints; give checkpoint= as well.")
+    if checkpoint is not None and every is None:
+        every = max(1, max_iter // 10)
+    schedule = Schedule(record_every, gap_every, every)
+    solver = Solver(
+        objective, constraint, estimator, max_rounds=max_rounds, min_gain=min_gain, decay=decay, step=step,
+        horizon=max_iter, shape=None if x0 is None else np.shape(x0),
+    )  # fmt: skip
+    saver = None
+    if checkpoint is not None:
+        if Path(checkpoint).exists():
+            raise FileExistsError(f"{checkpoint} exists: go on from it with bsfw.resume, or remove it first.")
+        saver = Saver(checkpoint, solver, limits, schedule)
+    state = solver.init(x0, rng)
+    return solver.run(state, limits, schedule, callback=callback, verbose=verbose, save=saver)
+
+
+def _as_objective(fun: Objective | Callable[..., float], jac: Callable[..., Any] | None, x0: Any) -> Objective:
+    if isinstance(fun, Objective):
+        if jac is not None:
+            raise ValueError(f"jac= belongs to a plain function; {type(fun).__name__} has its own gradient.")
+        return fun
+    if not callable(fun):
+        raise TypeError(f"fun must be an objective such as bsfw.Logistic(A, y) or a function of x, got {fun!r}.")
+    complex_start = x0 is not None and np.iscomplexobj(x0)
+    return Function(fun, jac, dtype=complex if complex_start else float)

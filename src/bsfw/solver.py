@@ -1,0 +1,473 @@
+"""Boosted stochastic Frank-Wolfe: the loop, written once. `init`, `step`, `run`."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array, inner, is_complex, norm, positive, positive_int, require_finite
+from ._progress import ProgressLine
+from .boosting import Direction
+from .constraints.base import Constraint
+from .decays import Decay, choose_decay
+from .estimators import ZOJA, Estimator, FullGradient
+from .estimators.base import Memory
+from .objectives.base import Counts, Objective
+from .results import Result, Status, Trace
+from .steps import STEPS, ImageStep, Move, PaperStep, Step
+from .vertices import move
+
+Callback = Callable[[Result], object]
+
+
+@dataclass
+class State:
+    """Everything a run knows between two iterations: save it, and the run goes on to the same bits.
+
+    Arrays are never changed in place once they are here, except the estimator's tables in `memory`.
+
+    Attributes
+    ----------
+    x, x_previous : array
+        x^t and x^{t-1}.
+    rng : numpy.random.Generator
+        Where the draws come from.
+    iteration : int
+        t.
+    m, memory
+        The last estimate and the estimator's tables.
+    counts, lmo_calls, seconds
+        What the algorithm asked and took.
+    boosted_steps : int
+        Iterations with gamma_t < 1.
+    check_counts, check_lmo_calls, check_seconds
+        What metrics and exact gap checks asked and took.
+    trace : Trace
+        The rows recorded so far.
+    """
+
+    x: Array
+    rng: np.random.Generator
+    iteration: int = 0
+    x_previous: Array | None = None
+    m: Array | None = None
+    memory: Memory = field(default_factory=dict)
+    counts: Counts = field(default_factory=Counts)
+    lmo_calls: int = 0
+    boosted_steps: int = 0
+    seconds: float = 0.0
+    check_counts: Counts = field(default_factory=Counts)
+    check_lmo_calls: int = 0
+    check_seconds: float = 0.0
+    trace: Trace = field(default_factory=Trace)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a run ends. Budgets are looked at before each iteration, so the last one may overshoot them.
+
+    Parameters
+    ----------
+    max_iter : int
+        T, the number of iterations.
+    max_seconds : float, optional
+        Seconds in the algorithm, metrics excluded.
+    max_gradients : int, optional
+        Sample plus coordinate gradients.
+    max_lmo_calls : int, optional
+        LMO calls.
+    gap_tol : float, optional
+        Exact Frank-Wolfe gap that counts as reached.
+    """
+
+    max_iter: int = 1000
+    max_seconds: float | None = None
+    max_gradients: int | None = None
+    max_lmo_calls: int | None = None
+    gap_tol: float | None = None
+
+    def __post_init__(self) -> None:
+        positive_int(self.max_iter, "max_iter")
+        for name in ("max_seconds", "max_gradients", "max_lmo_calls"):
+            if getattr(self, name) is not None:
+                positive(getattr(self, name), name)
+        if self.gap_tol is not None and not (math.isfinite(self.gap_tol) and self.gap_tol >= 0):
+            raise ValueError(f"gap_tol must be a finite number of at least 0, got {self.gap_tol!r}.")
+
+    def used_up(self, state: State) -> Status | None:
+        """The budget that `state` has used up, if any."""
+        gradients = state.counts.sample_gradients + state.counts.coordinate_gradients
+        if state.iteration >= self.max_iter:
+            return Status.ITERATIONS
+        if self.max_seconds is not None and state.seconds >= self.max_seconds:
+            return Status.SECONDS
+        if self.max_gradients is not None and gradients >= self.max_gradients:
+            return Status.GRADIENTS
+        if self.max_lmo_calls is not None and state.lmo_calls >= self.max_lmo_calls:
+            return Status.LMO_CALLS
+        return None
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What happens on which iterations.
+
+    Parameters
+    ----------
+    record_every : int
+        A row of the trace.
+    gap_every : int, optional
+        An exact gap in a stochastic run, which is a row too.
+    checkpoint_every : int, optional
+        A checkpoint.
+    """
+
+    record_every: int
+    gap_every: int | None = None
+    checkpoint_every: int | None = None
+
+    def __post_init__(self) -> None:
+        positive_int(self.record_every, "record_every")
+        if self.gap_every is not None:
+            positive_int(self.gap_every, "gap_every")
+        if self.checkpoint_every is not None:
+            positive_int(self.checkpoint_every, "every (iterations between two checkpoints)")
+
+    def gap_due(self, t: int) -> bool:
+        return self.gap_every is not None and t % self.gap_every == 0
+
+    def record_due(self, t: int) -> bool:
+        return t % self.record_every == 0 or self.gap_due(t)
+
+    def checkpoint_due(self, t: int) -> bool:
+        return self.checkpoint_every is not None and t % self.checkpoint_every == 0
+
+
+class Solver:
+    """Algorithm BSFW (Full) of the paper on one problem. Vanilla Frank-Wolfe is max_rounds = 1.
+
+    Parameters
+    ----------
+    objective : Objective
+    constraint : Constraint
+    estimator : Estimator, optional
+        Default: the exact gradient.
+    max_rounds : int, optional
+        K; default: what the constraint suggests (10,000 for cheap LMOs, 5 for costly ones).
+    min_gain : float
+        delta in ]0, 1].
+    decay : str, Decay or callable
+        eta_t: "auto" (by estimator, convexity and K), a name of `bsfw.decays.DECAYS`, or a function of t.
+    step : str or Step
+        "auto" is the paper's rule (`ImageStep` for boosted SAG, else `PaperStep`).
+    horizon : int, optional
+        T, for the decays that need it.
+    shape : tuple of int, optional
+        Shape of the variable where neither objective nor constraint knows it.
+    """
+
+    def __init__(
+        self,
+        objective: Objective,
+        constraint: Constraint,
+        estimator: Estimator | None = None,
+        *,
+        max_rounds: int | None = None,
+        min_gain: float = 1e-4,
+        decay: str | Decay | Callable[[int], float] = "auto",
+        step: str | Step = "auto",
+        horizon: int | None = None,
+        shape: tuple[int, ...] | None = None,
+    ) -> None:
+        self.objective, self.constraint = objective, constraint
+        self.estimator = FullGradient() if estimator is None else estimator
+        if not isinstance(self.estimator, Estimator):
+            raise TypeError(
+                f"estimator must be an estimator object such as bsfw.SAGA(batch_size=100), got {estimator!r}."
+            )
+        self.shape = _shape(objective, constraint, shape)
+        constraint.check_shape(self.shape)
+        self.estimator.check(objective, self.shape)
+        self.max_rounds = constraint.suggested_rounds if max_rounds is None else positive_int(max_rounds, "max_rounds")
+        if not (isinstance(min_gain, (int, float)) and 0 < min_gain <= 1):
+            raise ValueError(f"min_gain (delta of the paper) must lie in ]0, 1], got {min_gain!r}.")
+        self.min_gain = float(min_gain)
+        self.decay: Decay | Callable[[int], float] = self._choose_decay(decay, horizon)
+        self.step_rule = self._choose_step(step)
+
+    def _choose_decay(
+        self, decay: str | Decay | Callable[[int], float], horizon: int | None
+    ) -> Decay | Callable[[int], float]:
+        if not isinstance(decay, str):
+            if not callable(decay):
+                raise TypeError(f"decay must be a name, a Decay or a function of t, got {decay!r}.")
+            return decay
+        return choose_decay(
+            decay,
+            estimator=self.estimator,
+            constants=self.estimator.constants(
+                n_samples=self.objective.n_samples, dimension=int(np.prod(self.shape)), horizon=horizon or 1
+            ),
+            quasar_rho=self.objective.quasar_rho,
+            horizon=horizon,
+            vanilla=self.max_rounds == 1,
+        )
+
+    def _choose_step(self, step: str | Step) -> Step:
+        if isinstance(step, str):
+            # With one round d~ = s - x, so both of the paper's rules give gamma = eta: no need for products with A.
+            automatic = ImageStep if self.estimator.image_step and self.max_rounds > 1 else PaperStep
+            if step != "auto" and step not in STEPS:
+                raise ValueError(f"step must be 'auto' or one of {', '.join(STEPS)}, got {step!r}.")
+            step = automatic() if step == "auto" else STEPS[step]()
+        if not isinstance(step, Step):
+            raise TypeError(f"step must be a name or a step rule such as bsfw.LineSearch(), got {step!r}.")
+        if step.deterministic and not self.estimator.exact:
+            raise ValueError(
+                f"the step rule {step.name!r} needs the exact gradient, but the estimator is "
+                f"{type(self.estimator).__name__}; use step='paper' or estimator=bsfw.FullGradient()."
+            )
+        step.check(self.objective)
+        return step
+
+    def init(self, x0: Any = None, rng: np.random.Generator | int | None = None) -> State:
+        """The state at x^0 = lmo(m_init), counted, or at the given `x0`.
+
+        m_init is the gradient at the origin if that lies in C, else at the set's start vertex; boosted and vanilla
+        runs start from the same point.
+        """
+        generator = np.random.default_rng(rng)
+        if x0 is not None:
+            return State(x=self._checked_start(x0), rng=generator)
+        state = State(x=np.zeros(self.shape, dtype=self.objective.dtype), rng=generator)
+        started = time.perf_counter()
+        if not (self.constraint.has_membership and self.constraint.contains(state.x)):
+            state.x = self.constraint.start(self.shape, self.objective.dtype).dense(self.objective.dtype)
+            state.lmo_calls += 1
+        with self.objective.counting(state.counts):
+            if self.objective.has_gradient:
+                m_init = self.objective.gradient(state.x)
+            else:
+                every, step = np.arange(state.x.size), getattr(self.estimator, "step", ZOJA.step)
+                m_init = self.objective.forward_differences(state.x, every, step).reshape(self.shape)
+        if not np.isfinite(norm(m_init)):
+            raise ValueError("the gradient at the start is not finite; check the objective, or give x0=.")
+        state.x = self.constraint.lmo(m_init).dense(self.objective.dtype)
+        state.lmo_calls += 1
+        state.seconds += time.perf_counter() - started
+        return state
+
+    def _checked_start(self, x0: Any) -> Array:
+        x = np.asarray(x0)
+        if x.shape != self.shape:
+            raise ValueError(f"x0 has the shape {x.shape}, but the variable has {self.shape}.")
+        if is_complex(x.dtype) != is_complex(self.objective.dtype):
+            kinds = ("complex", "real") if is_complex(x.dtype) else ("real", "complex")
+            raise ValueError(
+                f"x0 is {kinds[0]}, but the variable is {kinds[1]} ({self.objective.dtype}); convert one of them."
+            )
+        x = np.array(x, dtype=self.objective.dtype)
+        require_finite(x, "x0")
+        tolerance = 1e-9 if x.dtype.itemsize // (2 if is_complex(x.dtype) else 1) >= 8 else 1e-5
+        if self.constraint.has_membership and not self.constraint.contains(x, tolerance):
+            raise ValueError(
+                f"x0 lies outside of {self.constraint!r} (relative violation {self.constraint.violation(x):.2g}); give "
+                "a feasible point, or leave x0 out."
+            )
+        return x
+
+    def look(self, state: State) -> Direction | None:
+        """Lines 3-30 of Algorithm BSFW (Full): the estimate m^t and Boost. None if m^t is not finite."""
+        started = time.perf_counter()
+        t, x = state.iteration, state.x
+        with self.objective.counting(state.counts):
+            if t == 0:
+                state.m, state.memory = self.estimator.init(self.objective, x, state.rng)
+            else:
+                assert state.m is not None and state.x_previous is not None
+                state.m = self.estimator.update(
+                    self.objective, x, state.x_previous, t, state.m, state.memory, state.rng
+                )
+        direction = None
+        if np.isfinite(norm(state.m)):
+            direction = self.constraint.boost(state.m, x, self.max_rounds, self.min_gain)
+            state.lmo_calls += direction.rounds
+        state.seconds += time.perf_counter() - started
+        return direction
+
+    def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
+        """Lines 31-38 of Algorithm BSFW (Full): gamma_t and x^{t+1}. Returns eta_t and the step taken."""
+        started = time.perf_counter()
+        eta = min(1.0, float(self.decay(state.iteration)))
+        if not eta > 0:
+            raise ValueError(f"the decay gave eta = {eta!r} at t = {state.iteration}; it must be positive.")
+        with self.objective.counting(state.counts):
+            chosen = self.step_rule(self.objective, state.x, direction, eta)
+        state.x_previous = state.x
+        if chosen.boosted:
+            state.x = move(state.x, chosen.length, direction.vertices, direction.weights)
+        else:
+            state.x = move(state.x, chosen.length, [direction.vertex], [1.0])
+        state.boosted_steps += chosen.boosted
+        state.iteration += 1
+        state.seconds += time.perf_counter() - started
+        return eta, chosen
+
+    def step(self, state: State) -> Move | None:
+        """One iteration, for loops of one's own. None, and x unchanged, if the estimate is not finite."""
+        direction = self.look(state)
+        return None if direction is None else self.advance(state, direction)[1]
+
+    def exact_gap(self, state: State) -> float:
+        """max_{s in C} <grad f(x), x - s>, counted apart from the algorithm."""
+        with self.objective.counting(state.check_counts):
+            gradient = self.objective.gradient(state.x)
+        if not np.isfinite(norm(gradient)):
+            return math.nan
+        state.check_lmo_calls += 1
+        return inner(gradient, state.x) - self.constraint.lmo(gradient).inner(gradient)
+
+    def run(
+        self,
+        state: State,
+        limits: Limits,
+        schedule: Schedule,
+        *,
+        callback: Callback | None = None,
+        verbose: bool = False,
+        save: Callable[[State], None] | None = None,
+    ) -> Result:
+        """Iterate from `state` until a limit is reached; `save` is called on the checkpoint schedule and at the end."""
+        progress = ProgressLine(verbose)
+        while True:
+            row = _empty_row(state)
+            direction: Direction | None = None
+            status = limits.used_up(state)
+            if status is None:
+                direction = self.look(state)
+                status = self._judge(direction, limits, row)
+            if status is None and schedule.record_due(state.iteration):
+                self._measure(state, row, schedule.gap_due(state.iteration))
+                status = self._judge_row(row, limits)
+                if status is None and progress.due():
+                    progress.show(_line(state, row, limits))
+                if status is None and callback is not None:
+                    try:
+                        callback(self._result(state, row))
+                    except StopIteration:
+                        status = Status.CALLBACK
+            if status is not None:
+                break
+            assert direction is not None
+            recorded = row["recorded"]
+            eta, chosen = self.advance(state, direction)
+            if recorded:
+                row.update(
+                    rounds=direction.rounds, eta=eta, gamma=chosen.gamma, alignment=direction.alignment,
+                    boosted=chosen.boosted,
+                )  # fmt: skip
+                state.trace.append(row)
+            if save is not None and schedule.checkpoint_due(state.iteration):
+                save(state)
+        if save is not None and direction is None:
+            # Only between two iterations: once an estimate is drawn, the state is no longer that of x^t.
+            save(state)
+        self._finish(state, row)
+        state.trace.append(row)
+        progress.close(_line(state, row, limits))
+        result = self._result(state, row)
+        result.update(success=status is Status.GAP_REACHED, status=status, message=status.message)
+        return result
+
+    def _judge(self, direction: Direction | None, limits: Limits, row: dict[str, Any]) -> Status | None:
+        if direction is None or not math.isfinite(direction.norm):
+            return Status.NUMERICAL_FAILURE
+        row.update(gap=direction.gap, gap_exact=self.estimator.exact)
+        if self.estimator.exact and limits.gap_tol is not None and direction.gap <= limits.gap_tol:
+            return Status.GAP_REACHED
+        return None
+
+    @staticmethod
+    def _judge_row(row: dict[str, Any], limits: Limits) -> Status | None:
+        if not math.isfinite(row["value"]) or (row["gap_exact"] and not math.isfinite(row["gap"])):
+            return Status.NUMERICAL_FAILURE
+        if row["gap_exact"] and limits.gap_tol is not None and row["gap"] <= limits.gap_tol:
+            return Status.GAP_REACHED
+        return None
+
+    def _measure(self, state: State, row: dict[str, Any], with_gap: bool) -> None:
+        """Put f(x), and the exact gap if asked and not known yet, into the row: off the clock, counted apart."""
+        started = time.perf_counter()
+        if not row["recorded"]:
+            with self.objective.counting(state.check_counts):
+                row.update(value=self.objective.value(state.x), recorded=True)
+        if with_gap and not row["gap_exact"] and self.objective.has_gradient:
+            row.update(gap=self.exact_gap(state), gap_exact=True)
+        state.check_seconds += time.perf_counter() - started
+
+    def _finish(self, state: State, row: dict[str, Any]) -> None:
+        self._measure(state, row, with_gap=True)
+        if not math.isfinite(row["gap"]):
+            row["gap_exact"] = False
+
+    def _result(self, state: State, row: dict[str, Any]) -> Result:
+        t = state.iteration
+        return Result(
+            x=state.x,
+            fun=row["value"],
+            gap=row["gap"],
+            gap_exact=row["gap_exact"],
+            nit=t,
+            nfev=state.counts.function_values,
+            njev=state.counts.full_gradients,
+            sample_gradients=state.counts.sample_gradients,
+            coordinate_gradients=state.counts.coordinate_gradients,
+            lmo_calls=state.lmo_calls,
+            boosting_percentage=100.0 * state.boosted_steps / t if t and self.max_rounds > 1 else math.nan,
+            seconds=state.seconds,
+            check_counts=state.check_counts,
+            check_lmo_calls=state.check_lmo_calls,
+            check_seconds=state.check_seconds,
+            trace=state.trace,
+        )
+
+
+def _shape(objective: Objective, constraint: Constraint, shape: tuple[int, ...] | None) -> tuple[int, ...]:
+    known = objective.shape or constraint.shape or shape
+    if known is None:
+        raise ValueError("neither the objective nor the constraint knows the shape of the variable; give x0=.")
+    return tuple(known)
+
+
+def _empty_row(state: State) -> dict[str, Any]:
+    """A trace row of x^t with what it cost to reach it; value, gap and step are not known yet."""
+    return {
+        "iteration": state.iteration,
+        "value": math.nan,
+        "gap": math.nan,
+        "gap_exact": False,
+        "rounds": 0,
+        "eta": math.nan,
+        "gamma": math.nan,
+        "alignment": math.nan,
+        "boosted": False,
+        "sample_gradients": state.counts.sample_gradients,
+        "coordinate_gradients": state.counts.coordinate_gradients,
+        "function_values": state.counts.function_values,
+        "lmo_calls": state.lmo_calls,
+        "seconds": state.seconds,
+        "recorded": False,
+    }
+
+
+def _line(state: State, row: dict[str, Any], limits: Limits) -> str:
+    kind = "gap" if row["gap_exact"] else "gap of the estimate"
+    return (
+        f"iteration {state.iteration}/{limits.max_iter}   f {row['value']:.8g}   {kind} {row['gap']:.3g}   "
+        f"LMO calls {state.lmo_calls}   {state.seconds:.1f} s"
+    )
