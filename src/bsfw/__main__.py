@@ -1,0 +1,5 @@
+"""``python -m bsfw``: the command."""
+
+from bsfw.cli import main
+
+raise SystemExit(main())

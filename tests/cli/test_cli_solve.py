@@ -1,0 +1,232 @@
+"""`bsfw solve` does what the library does, writes what it says, and goes on where it was."""
+
+import bz2
+import json
+
+import numpy as np
+import pytest
+
+import bsfw
+from bsfw.cli import main
+from bsfw.results import Trace
+
+LOGISTIC = ["--loss", "logistic", "--constraint", "l1", "--radius", "5", "--quiet"]
+
+
+def model_of(path):
+    with np.load(path, allow_pickle=False) as file:
+        return {name: file[name] for name in file.files}
+
+
+@pytest.mark.parametrize(
+    ("options", "estimator"),
+    [
+        ("", bsfw.FullGradient()),
+        ("--estimator sag --batch-size 8", bsfw.SAG(8)),
+        ("--estimator saga --batch-size 0.2", bsfw.SAGA(0.2)),
+        ("--estimator l-svrg", bsfw.LSVRG()),
+        ("--estimator sarah --batch-size 4", bsfw.SARAH(4)),
+        ("--estimator heavy-ball --batch-size 10", bsfw.HeavyBall(10)),
+        ("--estimator sega --coordinates 2", bsfw.SEGA(2)),
+        ("--estimator jaguar --coordinates 0.5", bsfw.JAGUAR(0.5)),
+        ("--estimator zoja", bsfw.ZOJA()),
+    ],
+)
+def test_model_equals_a_direct_call_with_the_same_seed(train, options, estimator):
+    command = ["solve", train, *LOGISTIC, *options.split(), "--iterations", "40", "--seed", "3", "--out", "model.npz"]
+    assert main(command) == 0
+    A, y = bsfw.datasets.read_libsvm(train)
+    direct = bsfw.minimize(bsfw.Logistic(A, y), bsfw.L1Ball(5.0), estimator=estimator, max_iter=40, rng=3)
+    model = model_of("model.npz")
+    np.testing.assert_array_equal(model["x"], direct.x)
+    assert model["fun"] == direct.fun
+    assert model["gap"] == direct.gap
+    assert model["gap_exact"] == direct.gap_exact
+    settings = json.loads(str(model["settings"]))
+    assert settings["seed"] == 3
+    assert settings["solver"]["estimator"][0] == estimator.name
+
+
+@pytest.mark.parametrize(
+    ("options", "objective", "constraint"),
+    [
+        ("--loss least-squares --constraint l2 --radius 2", bsfw.LeastSquares, bsfw.L2Ball(2.0)),
+        ("--loss huber --constraint linf --radius 1", bsfw.Huber, bsfw.LinfBall(1.0)),
+        ("--loss tukey --constraint simplex --radius 3", bsfw.Tukey, bsfw.Simplex(3.0)),
+        ("--loss least-squares --constraint solid-simplex --radius 3", bsfw.LeastSquares, bsfw.Simplex(3.0, False)),
+        ("--loss least-squares --constraint k-sparse --k 2 --radius 1.5", bsfw.LeastSquares, bsfw.KSparse(2, 1.5)),
+    ],
+)
+def test_losses_and_sets_are_the_ones_named(samples, write_svm, options, objective, constraint):
+    scores = samples[1]
+    data = write_svm("scores.svm", scores)
+    assert (
+        main(["solve", data, *options.split(), "--iterations", "30", "--intercept", "--quiet", "--out", "m.npz"]) == 0
+    )
+    direct = bsfw.minimize(
+        objective(bsfw.datasets.read_libsvm(data)[0], scores, intercept=True), constraint, max_iter=30, rng=0
+    )
+    np.testing.assert_array_equal(model_of("m.npz")["x"], direct.x)
+    assert direct.x.shape == (7,)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("nuclear", bsfw.NuclearBall), ("spectral", bsfw.SpectralBall)])
+def test_multinomial_has_a_matrix_and_its_classes(samples, write_svm, capsys, name, kind):
+    labels = np.digitize(samples[1], [-1.0, 1.0]) * 10
+    data = write_svm("classes.svm", labels)
+    command = f"solve {data} --loss multinomial --constraint {name} --radius 4 --iterations 15 --out m.npz --quiet"
+    assert main(command.split()) == 0
+    A, y = bsfw.datasets.read_libsvm(data)
+    direct = bsfw.minimize(bsfw.Multinomial(A, y), kind(4.0), max_iter=15, rng=0)
+    model = model_of("m.npz")
+    np.testing.assert_array_equal(model["x"], direct.x)
+    np.testing.assert_array_equal(model["classes"], [0, 10, 20])
+    assert "rank of x" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("loss", "rest"), [("logistic", -1.0), ("sigmoid-squared", 0.0)])
+def test_positive_label_against_the_rest(samples, write_svm, loss, rest):
+    labels = np.digitize(samples[1], [-1.0, 1.0])
+    data = write_svm("classes.svm", labels)
+    options = f"--loss {loss} --constraint l1 --radius 5 --iterations 20 --quiet --out m.npz --positive 2"
+    assert main(["solve", data, *options.split()]) == 0
+    objective = bsfw.Logistic if loss == "logistic" else bsfw.SigmoidSquared
+    A = bsfw.datasets.read_libsvm(data)[0]
+    direct = bsfw.minimize(objective(A, np.where(labels == 2, 1.0, rest)), bsfw.L1Ball(5.0), max_iter=20, rng=0)
+    np.testing.assert_array_equal(model_of("m.npz")["x"], direct.x)
+
+
+def test_method_options_reach_the_solver(train):
+    options = "--max-rounds 3 --min-gain 0.01 --decay inverse-sqrt --step paper --iterations 25 --out m.npz"
+    assert main(["solve", train, *LOGISTIC, *options.split()]) == 0
+    A, y = bsfw.datasets.read_libsvm(train)
+    direct = bsfw.minimize(
+        bsfw.Logistic(A, y), bsfw.L1Ball(5.0), max_rounds=3, min_gain=0.01, decay="inverse-sqrt", max_iter=25
+    )
+    np.testing.assert_array_equal(model_of("m.npz")["x"], direct.x)
+
+
+def test_reads_compressed_files_and_known_names(train):
+    with open(train, "rb") as plain, open("train.svm.bz2", "wb") as packed:
+        packed.write(bz2.compress(plain.read()))
+    for data, out in ((train, "a.npz"), ("train.svm.bz2", "b.npz")):
+        assert main(["solve", data, *LOGISTIC, "--iterations", "10", "--out", out]) == 0
+    np.testing.assert_array_equal(model_of("a.npz")["x"], model_of("b.npz")["x"])
+    assert main(["solve", "breast-cancer", *LOGISTIC, "--iterations", "3", "--out", "c.npz"]) == 0
+    assert model_of("c.npz")["x"].shape == (10,)
+
+
+def test_stops_at_the_gap_and_says_so(train, capsys):
+    assert main(["solve", train, *LOGISTIC, "--iterations", "5000", "--step", "line-search", "--gap-tol", "0.01"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("The exact Frank-Wolfe gap is at most gap_tol.")
+    for row in ("objective", "exact gap", "nonzeros of x", "sample gradients", "LMO calls", "seconds", "boosted steps"):
+        assert f"\n  {row} " in out
+
+
+def test_vanilla_run_claims_no_boosting(train, capsys):
+    assert main(["solve", train, *LOGISTIC, "--iterations", "5", "--max-rounds", "1"]) == 0
+    assert "boosted" not in capsys.readouterr().out
+
+
+def test_progress_is_on_stderr_unless_quiet(train, capsys):
+    assert main(["solve", train, *LOGISTIC, "--iterations", "5"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main(["solve", train, *LOGISTIC[:-1], "--iterations", "5"]) == 0
+    assert "iteration 5/5" in capsys.readouterr().err
+
+
+def test_trace_and_plot_are_written(train, tmp_path):
+    options = "--iterations 20 --record-every 5 --estimator saga --trace t.npz --plot p.png"
+    assert main(["solve", train, *LOGISTIC, *options.split()]) == 0
+    np.testing.assert_array_equal(Trace.load("t.npz")["iteration"], [0, 5, 10, 15, 20])
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG\r\n")
+    assert main(["solve", train, *LOGISTIC, "--iterations", "4", "--trace", "t.csv"]) == 0
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 6
+
+
+def test_nothing_but_the_named_files_is_left_behind(train, tmp_path):
+    options = "--iterations 20 --out m.npz --trace t.csv --plot p.png --checkpoint run.npz"
+    assert main(["solve", train, *LOGISTIC, *options.split()]) == 0
+    assert {path.name for path in tmp_path.iterdir()} == {train, "m.npz", "t.csv", "p.png", "run.npz"}
+
+
+SARAH = ["--estimator", "sarah", "--seed", "4"]
+
+
+def test_interrupted_run_goes_on_to_the_same_bits(train, monkeypatch, capsys):
+    command = ["solve", train, *LOGISTIC, *SARAH, "--iterations", "60"]
+    assert main([*command, "--out", "whole.npz"]) == 0
+    look = bsfw.Solver.look
+
+    def interrupt(solver, state):
+        if state.iteration == 37:
+            raise KeyboardInterrupt
+        return look(solver, state)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bsfw.Solver, "look", interrupt)
+        assert main([*command, "--checkpoint", "run.npz", "--every", "10", "--out", "parts.npz"]) == 130
+    captured = capsys.readouterr()
+    assert captured.err.strip() == "bsfw: interrupted; the same command goes on from run.npz."
+    assert main([*command, "--checkpoint", "run.npz", "--every", "10", "--out", "parts.npz"]) == 0
+    assert "run.npz exists: going on from iteration 30." in capsys.readouterr().err
+    whole, parts = model_of("whole.npz"), model_of("parts.npz")
+    np.testing.assert_array_equal(whole["x"], parts["x"])
+    assert whole["fun"] == parts["fun"]
+    assert json.loads(str(parts["settings"]))["seed"] is None  # the checkpoint knows the state only
+
+
+def test_interrupt_without_a_checkpoint_says_how_to_have_one(train, monkeypatch, capsys, tmp_path):
+    def interrupt(solver, state):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bsfw.Solver, "look", interrupt)
+    assert main(["solve", train, *LOGISTIC, "--out", "m.npz"]) == 130
+    assert "with --checkpoint FILE.npz a run can be resumed" in capsys.readouterr().err
+    assert main(["solve", train, *LOGISTIC, "--checkpoint", "run.npz"]) == 130
+    assert "before the first checkpoint" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {train}
+
+
+def test_finished_run_can_be_prolonged(train):
+    command = ["solve", train, *LOGISTIC, *SARAH, "--decay", "anytime", "--out", "m.npz"]
+    assert main([*command, "--iterations", "50"]) == 0
+    whole = model_of("m.npz")["x"]
+    assert main([*command, "--iterations", "20", "--checkpoint", "run.npz"]) == 0
+    assert main([*command, "--iterations", "50", "--checkpoint", "run.npz"]) == 0
+    np.testing.assert_array_equal(model_of("m.npz")["x"], whole)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--estimator saga", "--estimator sarah (batch_size 0.05, probability None), not saga (batch_size 0.05)"),
+        ("--estimator sarah --batch-size 7", "not sarah (batch_size 7, probability None)"),
+        ("--estimator sarah --min-gain 0.5", "--min-gain 0.0001, not 0.5"),
+        ("--estimator sarah --max-rounds 7", "--max-rounds 10000, not 7"),
+        ("--estimator sarah --decay inverse-sqrt", "--decay AnytimeDecay, not InverseSqrtDecay"),
+        ("--estimator sarah --seconds 9", "--seconds unset, not 9.0"),
+        ("--estimator sarah --every 3", "--every 2, not 3"),
+        ("--estimator sarah --radius 6", "written for another constraint"),
+        ("--estimator sarah --intercept", "written for another objective"),
+    ],
+)
+def test_checkpoint_of_another_run_is_refused_and_kept(train, capsys, tmp_path, options, sentence):
+    command = ["solve", train, *LOGISTIC, "--iterations", "20", "--checkpoint", "run.npz"]
+    assert main([*command, "--estimator", "sarah"]) == 0
+    before = (tmp_path / "run.npz").read_bytes()
+    capsys.readouterr()
+    assert main([*command, *options.split()]) == 2
+    assert sentence in capsys.readouterr().err
+    assert (tmp_path / "run.npz").read_bytes() == before
+
+
+def test_numerical_failure_is_exit_code_1_without_a_model(capsys, tmp_path):
+    (tmp_path / "huge.svm").write_text("1 1:1e120 2:1\n-1 1:-1e120 2:3\n")
+    command = "solve huge.svm --loss least-squares --constraint l1 --radius 5 --out m.npz --quiet"
+    assert main(command.split()) == 1
+    out = capsys.readouterr().out
+    assert "not finite" in out
+    assert "No model is written to m.npz." in out
+    assert not (tmp_path / "m.npz").exists()
