@@ -93,17 +93,19 @@ def test_the_away_candidate_wins_sometimes_and_then_ends_the_loop_with_its_call_
     assert seen > 10
 
 
-@settings(deadline=None, max_examples=60)
-@given(seed=st.integers(0, 2**32 - 1), rounds=st.integers(2, 12))
-def test_accepted_away_rounds_shrink_every_weight_and_lambda(seed, rounds):
+def test_accepted_away_rounds_shrink_every_weight_and_lambda():
     # delta > 0 never accepts one (it only rescales psi), so the bookkeeping shows with a delta that accepts everything.
-    constraint, m, x = instance("simplex", seed)
-    found = bsfw.boost(m, x, constraint.lmo, rounds, -2.0)
-    d, _, k, _, lambdas = literal_boost(m, x, lambda g: constraint.lmo(g).dense(), rounds, -2.0)
-    assume(min(lambdas, default=0.0) > 1e-10)  # below, the sign of lambda is rounding
-    assert found.rounds == k
-    np.testing.assert_allclose(found.dense(x), d, atol=1e-9)
-    assert min(found.weights) >= 0
+    seen = 0
+    for seed in range(300):
+        constraint, m, x = instance("simplex", seed)
+        d, _, k, away, lambdas = literal_boost(m, x, lambda g, c=constraint: c.lmo(g).dense(), 4, -2.0)
+        if away and len(lambdas) == 4 and min(lambdas) > 1e-6:
+            seen += 1
+            found = bsfw.boost(m, x, constraint.lmo, 4, -2.0)
+            assert found.rounds == k
+            assert min(found.weights) >= 0
+            np.testing.assert_allclose(found.dense(x), d, atol=1e-9)
+    assert seen > 10
 
 
 def test_zero_estimate_is_not_boosted_and_reverts_to_the_vertex_of_zero():

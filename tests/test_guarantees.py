@@ -76,10 +76,12 @@ def test_every_step_satisfies_the_descent_lemma_and_the_iteration_bound(constrai
     L, diameter = objective.smoothness(), constraint.diameter((10,))
     solver = bsfw.Solver(objective, constraint, max_rounds=rounds)
     state = solver.init()
+    engine = solver.engine(state)
     for _ in range(60):
-        direction = solver.look(state)
+        direction = engine.look(state)
         before, x = objective._value(state.x), state.x
-        eta, _ = solver.advance(state, direction)
+        eta, _ = engine.advance(state, direction)
+        engine.publish(state)
         promised = theory.deterministic_descent(eta, direction.gap, L=L, distance=direction.vertex_distance)
         assert objective._value(state.x) - before <= promised + 1e-14
         moved = np.linalg.norm(state.x - x)

@@ -16,7 +16,12 @@ def draw(rng: np.random.Generator, population: int, size: int) -> Array:
     """
     if size == population:
         return np.arange(population)
-    return rng.choice(population, size=size, replace=False, shuffle=False)
+    # Floyd's algorithm on uniform numbers, so that compiled code can make the same draws from the same generator.
+    chosen: dict[int, None] = {}
+    for last, u in enumerate(rng.random(size).tolist(), population - size):
+        candidate = int(u * (last + 1))
+        chosen[last if candidate in chosen else candidate] = None
+    return np.fromiter(chosen, dtype=np.int64, count=size)
 
 
 def resolve_size(size: int | float, population: int, what: str, of: str) -> int:

@@ -66,6 +66,7 @@ class Saver:
             "counts": dataclasses.asdict(state.counts),
             "check_counts": dataclasses.asdict(state.check_counts),
             "rng": rng_state(state.rng),
+            "engine": state.engine_name,
         }
         arrays = {"x": state.x, "x_previous": state.x_previous, "m": state.m}
         contents: dict[str, Any] = {name: array for name, array in arrays.items() if array is not None}
@@ -157,6 +158,7 @@ def resume(
         counts=Counts(**meta["counts"]),
         check_counts=Counts(**meta["check_counts"]),
         trace=Trace({name: contents[f"trace.{name}"] for name in COLUMNS}),
+        engine_name=meta["engine"],
         **meta["state"],
     )
     saver = Saver(path, solver, limits, schedule)

@@ -15,12 +15,12 @@ from ._progress import ProgressLine
 from .boosting import Direction
 from .constraints.base import Constraint
 from .decays import Decay, choose_decay
+from .engines import Engine, choose_engine
 from .estimators import ZOJA, Estimator, FullGradient
 from .estimators.base import Memory
 from .objectives.base import Counts, Objective
 from .results import Result, Status, Trace
 from .steps import STEPS, ImageStep, Move, PaperStep, Step
-from .vertices import move
 
 Callback = Callable[[Result], object]
 
@@ -49,6 +49,8 @@ class State:
         What metrics and exact gap checks asked and took.
     trace : Trace
         The rows recorded so far.
+    engine_name, engine
+        Who carries out the iterations; a run ends with the engine it began with.
     """
 
     x: Array
@@ -65,6 +67,8 @@ class State:
     check_lmo_calls: int = 0
     check_seconds: float = 0.0
     trace: Trace = field(default_factory=Trace)
+    engine_name: str = ""
+    engine: Engine | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,11 @@ class Schedule:
     def checkpoint_due(self, t: int) -> bool:
         return self.checkpoint_every is not None and t % self.checkpoint_every == 0
 
+    def next_event(self, t: int, last: int) -> int:
+        """The first iteration from t on at which something is due; `last` if nothing is before."""
+        periods = [p for p in (self.record_every, self.gap_every, self.checkpoint_every) if p is not None]
+        return min(last, *(-(-t // p) * p for p in periods))
+
 
 class Solver:
     """Algorithm BSFW (Full) of the paper on one problem. Vanilla Frank-Wolfe is max_rounds = 1.
@@ -169,6 +178,8 @@ class Solver:
         T, for the decays that need it.
     shape : tuple of int, optional
         Shape of the variable where neither objective nor constraint knows it.
+    engine : {"auto", "reference", "compiled"}
+        Who carries out the iterations: the fastest that fits, or the algorithm as printed.
     """
 
     def __init__(
@@ -183,6 +194,7 @@ class Solver:
         step: str | Step = "auto",
         horizon: int | None = None,
         shape: tuple[int, ...] | None = None,
+        engine: str = "auto",
     ) -> None:
         self.objective, self.constraint = objective, constraint
         self.estimator = FullGradient() if estimator is None else estimator
@@ -199,6 +211,7 @@ class Solver:
         self.min_gain = float(min_gain)
         self.decay: Decay | Callable[[int], float] = self._choose_decay(decay, horizon)
         self.step_rule = self._choose_step(step)
+        self._wanted_engine = engine
 
     def _choose_decay(
         self, decay: str | Decay | Callable[[int], float], horizon: int | None
@@ -281,47 +294,27 @@ class Solver:
             )
         return x
 
-    def look(self, state: State) -> Direction | None:
-        """Lines 3-30 of Algorithm BSFW (Full): the estimate m^t and Boost. None if m^t is not finite."""
-        started = time.perf_counter()
-        t, x = state.iteration, state.x
-        with self.objective.counting(state.counts):
-            if t == 0:
-                state.m, state.memory = self.estimator.init(self.objective, x, state.rng)
-            else:
-                assert state.m is not None and state.x_previous is not None
-                state.m = self.estimator.update(
-                    self.objective, x, state.x_previous, t, state.m, state.memory, state.rng
-                )
-        direction = None
-        if np.isfinite(norm(state.m)):
-            direction = self.constraint.boost(state.m, x, self.max_rounds, self.min_gain)
-            state.lmo_calls += direction.rounds
-        state.seconds += time.perf_counter() - started
-        return direction
+    def engine(self, state: State) -> Engine:
+        """Who carries out the iterations of this state."""
+        if state.engine is None:
+            state.engine = choose_engine(self, state, self._wanted_engine)
+            state.engine_name = state.engine.name
+        return state.engine
 
-    def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
-        """Lines 31-38 of Algorithm BSFW (Full): gamma_t and x^{t+1}. Returns eta_t and the step taken."""
-        started = time.perf_counter()
-        eta = min(1.0, float(self.decay(state.iteration)))
+    def eta(self, t: int) -> float:
+        """eta_t, clipped to 1."""
+        eta = min(1.0, float(self.decay(t)))
         if not eta > 0:
-            raise ValueError(f"the decay gave eta = {eta!r} at t = {state.iteration}; it must be positive.")
-        with self.objective.counting(state.counts):
-            chosen = self.step_rule(self.objective, state.x, direction, eta)
-        state.x_previous = state.x
-        if chosen.boosted:
-            state.x = move(state.x, chosen.length, direction.vertices, direction.weights)
-        else:
-            state.x = move(state.x, chosen.length, [direction.vertex], [1.0])
-        state.boosted_steps += chosen.boosted
-        state.iteration += 1
-        state.seconds += time.perf_counter() - started
-        return eta, chosen
+            raise ValueError(f"the decay gave eta = {eta!r} at t = {t}; it must be positive.")
+        return eta
 
     def step(self, state: State) -> Move | None:
         """One iteration, for loops of one's own. None, and x unchanged, if the estimate is not finite."""
-        direction = self.look(state)
-        return None if direction is None else self.advance(state, direction)[1]
+        engine = self.engine(state)
+        direction = engine.look(state)
+        chosen = None if direction is None else engine.advance(state, direction)[1]
+        engine.publish(state)
+        return chosen
 
     def exact_gap(self, state: State) -> float:
         """max_{s in C} <grad f(x), x - s>, counted apart from the algorithm."""
@@ -343,15 +336,20 @@ class Solver:
         save: Callable[[State], None] | None = None,
     ) -> Result:
         """Iterate from `state` until a limit is reached; `save` is called on the checkpoint schedule and at the end."""
-        progress = ProgressLine(verbose)
+        progress, engine, saved = ProgressLine(verbose), self.engine(state), state.iteration
         while True:
+            if save is not None and state.iteration > saved and schedule.checkpoint_due(state.iteration):
+                engine.publish(state)
+                save(state)
+                saved = state.iteration
             row = _empty_row(state)
             direction: Direction | None = None
             status = limits.used_up(state)
             if status is None:
-                direction = self.look(state)
+                direction = engine.look(state)
                 status = self._judge(direction, limits, row)
             if status is None and schedule.record_due(state.iteration):
+                engine.publish(state)
                 self._measure(state, row, schedule.gap_due(state.iteration))
                 status = self._judge_row(row, limits)
                 if status is None and progress.due():
@@ -365,15 +363,18 @@ class Solver:
                 break
             assert direction is not None
             recorded = row["recorded"]
-            eta, chosen = self.advance(state, direction)
+            eta, chosen = engine.advance(state, direction)
             if recorded:
                 row.update(
-                    rounds=direction.rounds, eta=eta, gamma=chosen.gamma, alignment=direction.alignment,
+                    rounds=direction.rounds,
+                    eta=eta,
+                    gamma=chosen.gamma,
+                    alignment=direction.alignment,
                     boosted=chosen.boosted,
-                )  # fmt: skip
+                )
                 state.trace.append(row)
-            if save is not None and schedule.checkpoint_due(state.iteration):
-                save(state)
+            engine.forward(state, schedule.next_event(state.iteration, limits.max_iter), limits)
+        engine.publish(state)
         if save is not None and direction is None:
             # Only between two iterations: once an estimate is drawn, the state is no longer that of x^t.
             save(state)

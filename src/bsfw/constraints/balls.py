@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, is_complex, positive, require_finite
+from ..compiled import layout
 from ..vertices import Dense, OneHot, Vertex
 from ._common import (
     FixedShape,
@@ -22,6 +24,7 @@ from ._common import (
     worst,
 )
 from .base import Constraint
+from .one_hot import OneHotConstraint
 
 
 def _l1_vertex(direction: Array, radius: float) -> OneHot:
@@ -36,29 +39,47 @@ def _l1_vertex(direction: Array, radius: float) -> OneHot:
     return OneHot(index, value, direction.shape)
 
 
-class L1Ball(Constraint):
-    """The l1 ball {||x||_1 <= radius}, real or complex, of any shape.
+class L1Ball(OneHotConstraint):
+    """The l1 ball {||x||_1 <= radius}, or {sum_i w_i |x_i| <= radius}, real or complex, of any shape.
 
-    Its vertices are -radius * phase * e_i; the LMO takes the first index of the largest |g_i|. O(n).
+    Its vertices are -(radius / w_i) * phase * e_i; the LMO takes the first index of the largest |g_i| / w_i. O(n).
 
     Parameters
     ----------
     radius : float
         tau > 0.
+    weights : array, optional
+        w > 0, of the shape of the variable; ones by default.
     """
 
-    def __init__(self, radius: float) -> None:
+    def __init__(self, radius: float, weights: Any = None) -> None:
         self.radius = positive(radius, "radius")
+        self.weights: Array | None = None
+        if weights is not None:
+            self.weights = np.array(weights, dtype=float)
+            if self.weights.size == 0 or not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
+                raise ValueError("weights must be positive finite numbers, one for each coordinate.")
+
+    def check_shape(self, shape: tuple[int, ...]) -> None:
+        if self.weights is not None and self.weights.shape != tuple(shape):
+            raise ValueError(f"weights have the shape {self.weights.shape}, but the variable has {tuple(shape)}.")
 
     def lmo(self, direction: Array) -> Vertex:
-        return _l1_vertex(direction, self.radius)
+        if self.weights is None:
+            return _l1_vertex(direction, self.radius)
+        vertex = _l1_vertex(direction / self.weights, self.radius)
+        return replace(vertex, value=vertex.value / self.weights.flat[vertex.index].item())
+
+    def one_hot_rule(self) -> tuple[int, Array | None]:
+        return (layout.L1, None) if self.weights is None else (layout.WEIGHTED_L1, self.weights.ravel())
 
     def violation(self, x: Array) -> float:
-        return worst(float(np.abs(x).sum(dtype=float)) / self.radius - 1.0)
+        lengths = np.abs(x) if self.weights is None else self.weights * np.abs(x)
+        return worst(float(lengths.sum(dtype=float)) / self.radius - 1.0)
 
     def diameter(self, shape: tuple[int, ...]) -> float:
-        """2 radius, exact."""
-        return 2.0 * self.radius
+        """2 radius / min w, exact."""
+        return 2.0 * self.radius / (1.0 if self.weights is None else float(self.weights.min()))
 
 
 class L2Ball(Constraint):

@@ -7,12 +7,13 @@ import math
 import numpy as np
 
 from .._arrays import Array, positive
+from ..compiled import layout
 from ..vertices import OneHot, Vertex
 from ._common import as_real, worst
-from .base import Constraint
+from .one_hot import OneHotConstraint
 
 
-class Simplex(Constraint):
+class Simplex(OneHotConstraint):
     """The simplex {x >= 0, sum x = radius}, or {x >= 0, sum x <= radius}, real, of any shape.
 
     The LMO is radius * e_i with the first index of the smallest g_i; with ``equality=False`` the origin is a vertex too
@@ -36,6 +37,9 @@ class Simplex(Constraint):
         if not self.equality and g.flat[index] >= 0:
             return OneHot(0, 0.0, g.shape)
         return OneHot(index, self.radius, g.shape)
+
+    def one_hot_rule(self) -> tuple[int, Array | None]:
+        return (layout.SIMPLEX if self.equality else layout.SOLID_SIMPLEX), None
 
     def violation(self, x: Array) -> float:
         x = as_real(x, self)

@@ -158,7 +158,7 @@ class LinearModel(Objective):
         if len(coordinates) == np.prod(self.shape):
             return self._gradient(x).ravel()[coordinates]
         features, classes = self._split(coordinates)
-        partials = self._columns[:, features].T @ self.derivatives(self.margins(x))
+        partials = self.columns[:, features].T @ self.derivatives(self.margins(x))
         partials = partials if classes is None else partials[np.arange(len(features)), classes]
         return partials / self.n_samples
 
@@ -234,13 +234,19 @@ class LinearModel(Objective):
         return features, classes
 
     @cached_property
-    def _columns(self) -> Any:
-        """A in a form with cheap columns: a CSC copy, or the dense array itself."""
+    def columns(self) -> Any:
+        """A in a form with cheap columns: a CSC copy, made once and kept, or the dense array itself."""
         return self.A if isinstance(self.A, np.ndarray) else self.A.tocsc()
+
+    @cached_property
+    def gram(self) -> Array:
+        """A^T A as a dense n x n array, made once and kept: ||A d||^2 in O(nonzeros of d squared)."""
+        gram = self.A.T @ self.A
+        return np.ascontiguousarray(gram if isinstance(gram, np.ndarray) else gram.toarray(), dtype=np.float64)
 
     def _column_entries(self, features: Array) -> tuple[Array, Array, Array]:
         """Entries of the columns `features`: position in `features`, row, value."""
-        columns, k = self._columns[:, features], len(features)
+        columns, k = self.columns[:, features], len(features)
         if isinstance(columns, np.ndarray):
             m = self.n_samples
             return np.repeat(np.arange(k), m), np.tile(np.arange(m), k), columns.T.ravel().astype(np.float64)

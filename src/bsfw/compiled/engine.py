@@ -1,0 +1,280 @@
+"""The compiled engine: many iterations in one call, for linear models over sets with one-hot vertices."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import Array
+from ..boosting import Direction
+from ..constraints.balls import L1Ball
+from ..constraints.simplex import Simplex
+from ..estimators import ESTIMATORS, HeavyBall
+from ..estimators.base import BatchEstimator, CoordinateEstimator
+from ..estimators.lsvrg import CoinEstimator
+from ..estimators.sag import REFRESH_EPOCHS
+from ..objectives.linear_model import LinearModel
+from ..objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
+from ..results import Status
+from ..steps import ImageStep, Move, PaperStep
+from ..vertices import OneHot
+from . import kernels, layout, losses
+from .onehot import BLOCK
+
+if TYPE_CHECKING:
+    from ..solver import Limits, Solver, State
+
+LOSSES = {
+    Logistic: losses.LOGISTIC,
+    LeastSquares: losses.LEAST_SQUARES,
+    Huber: losses.HUBER,
+    Tukey: losses.TUKEY,
+    SigmoidSquared: losses.SIGMOID_SQUARED,
+}
+CODES = {name: code for code, name in enumerate(
+    ("full", "sag", "saga", "l-svrg", "sarah", "heavy-ball", "sega", "jaguar", "zoja")
+)}  # fmt: skip
+MARGIN_REFRESH = 2000
+"""Iterations after which margins that follow x are formed anew."""
+CHUNK_SECONDS = 0.05
+"""About so long one call runs, so that max_seconds, Ctrl-C and progress are noticed."""
+
+
+def supports(solver: Solver) -> bool:
+    """Whether the triple (objective, constraint, estimator) and the step rule have compiled code.
+
+    Exact types only: a subclass may have changed anything.
+    """
+    return (
+        type(solver.objective) in LOSSES
+        and type(solver.constraint) in (L1Ball, Simplex)
+        and type(solver.estimator) is ESTIMATORS.get(solver.estimator.name)
+        and isinstance(solver.step_rule, (PaperStep, ImageStep))
+    )
+
+
+class CompiledEngine:
+    """Runs the iterations of one `State`. The state's memory is the engine's own arrays (`kernels.Work`)."""
+
+    name = "compiled"
+
+    def __init__(self, solver: Solver, state: State) -> None:
+        assert isinstance(solver.objective, LinearModel)
+        self.solver, self.objective = solver, solver.objective
+        self.n, self.m = int(np.prod(solver.shape)), self.objective.n_samples
+        self.coordinate = isinstance(solver.estimator, CoordinateEstimator)
+        self.rule = self._rule()
+        self.model = self._model()
+        self._chunk = 1
+        if not state.memory:
+            state.memory = self._fresh(state)
+        self.memory: dict[str, Any] = state.memory
+
+    def _rule(self) -> kernels.Rule:
+        solver, estimator = self.solver, self.solver.estimator
+        size, refresh = 0, MARGIN_REFRESH
+        population = self.m
+        if isinstance(estimator, CoordinateEstimator):
+            size, population = estimator.size(self.n), self.n
+        elif isinstance(estimator, BatchEstimator):
+            size = estimator.batch(self.m)
+            refresh = REFRESH_EPOCHS * -(-self.m // size)
+        constraint: Any = solver.constraint
+        kind, weights = constraint.one_hot_rule()
+        return kernels.Rule(
+            kind=kind,
+            radius=constraint.radius,
+            weights=np.empty(0) if weights is None else weights,
+            max_rounds=solver.max_rounds,
+            min_gain=solver.min_gain,
+            estimator=CODES[estimator.name],
+            size=size,
+            population=population,
+            probability=estimator.p(self.m) if isinstance(estimator, CoinEstimator) else 0.0,
+            difference=float(getattr(estimator, "step", 0.0)),
+            at_current=getattr(estimator, "point", "") == "current",
+            zeros=getattr(estimator, "table", "") == "zeros",
+            refresh=refresh,
+            image=isinstance(solver.step_rule, ImageStep),
+            exact=estimator.exact,
+        )
+
+    def _model(self) -> kernels.Model:
+        objective = self.objective
+        A = objective.A
+        gram = np.empty((0, 0))
+        dense = isinstance(A, np.ndarray)
+        if self.rule.image and self.n**2 <= 2 * self.m:
+            gram = objective.gram
+        margins = self.coordinate or (self.rule.image and gram.size == 0)
+        if dense:
+            rows: tuple[Any, ...] = (A, None, None)
+            columns = rows
+        else:
+            rows = (A.data, A.indices, A.indptr)
+            if margins:
+                csc = objective.columns
+                columns = (csc.data, csc.indices, csc.indptr)
+            else:
+                columns = (A.data[:0], A.indices[:0], A.indptr[:0])
+        weight = objective.sample_weight
+        return kernels.Model(
+            data=rows[0],
+            indices=rows[1],
+            indptr=rows[2],
+            columns=columns[0],
+            column_indices=columns[1],
+            column_indptr=columns[2],
+            y=np.asarray(objective.y, dtype=np.float64),
+            sample_weight=np.empty(0) if weight is None else np.asarray(weight, dtype=np.float64),
+            loss=LOSSES[type(objective)],
+            parameter=float(objective._parameters()[0]) if objective._parameters() else 0.0,
+            gram=gram,
+        )
+
+    def _fresh(self, state: State) -> dict[str, Any]:
+        x = np.asarray(state.x, dtype=np.float64).ravel()
+        support = np.flatnonzero(x)
+        capacity = self._capacity(2 * len(support) + 64)
+        compact = np.zeros(capacity)
+        compact[1 : len(support) + 1] = x[support]
+        coordinates = np.zeros(capacity, dtype=np.int64)
+        coordinates[1 : len(support) + 1] = support
+        slots = np.zeros(self.n, dtype=np.uint32)
+        slots[support] = np.arange(1, len(support) + 1)
+        whole, real = np.zeros(layout.WHOLE_SIZE, dtype=np.int64), np.zeros(layout.REAL_SIZE)
+        whole[layout.COUNT] = len(support)
+        whole[layout.LMO_CALLS] = state.lmo_calls
+        for name, position in _COUNTERS.items():
+            whole[position] = getattr(state.counts, name)
+        real[layout.SCALE] = real[layout.MARGIN_SCALE] = 1.0
+        code = self.rule.estimator
+        keep_previous = code in (layout.LSVRG, layout.SARAH)
+        with_margins = self.coordinate or (self.rule.image and self.model.gram.size == 0)
+        return {
+            "whole": whole,
+            "real": real,
+            "g": np.zeros(self.n),
+            "slots": slots,
+            "coordinates": coordinates,
+            "x": compact,
+            "previous": np.zeros(capacity if keep_previous else 0),
+            "reference": np.zeros(capacity if code == layout.LSVRG else 0),
+            "q": np.zeros(capacity),
+            "everyone": np.zeros(0 if self.coordinate or code == layout.HEAVY_BALL else self.m),
+            "margins": np.zeros(self.m if with_margins else 0),
+            "batch": np.zeros(self.rule.size, dtype=np.int64),
+            "change": np.zeros(self.rule.size),
+        }
+
+    def _capacity(self, wanted: int) -> int:
+        """Length of the compact arrays: slot 0, the coordinates, and room for `look` to see that there is some."""
+        return min(wanted, self.n) + 3
+
+    def _work(self) -> kernels.Work:
+        if not hasattr(self, "_scratch"):
+            image = self.rule.image and self.model.gram.size == 0
+            self._scratch = {
+                "blocks": np.zeros(-(-self.n // BLOCK), dtype=np.int64),
+                "marked": np.zeros(self.rule.population if self.rule.size else 0, dtype=np.uint8),
+                "image": np.zeros(self.m if image else 0),
+                "other": np.zeros(self.rule.size if self.rule.estimator in (layout.LSVRG, layout.SARAH) else 0),
+                "log": np.empty((0, 3)),
+            }
+        return kernels.Work(held=np.zeros(self.memory["x"].size), **self.memory, **self._scratch)
+
+    def _grow(self) -> None:
+        capacity = self._capacity(2 * self.memory["x"].size)
+        for name in ("coordinates", "x", "previous", "reference", "q"):
+            old = self.memory[name]
+            if old.size:
+                self.memory[name] = np.zeros(capacity, dtype=old.dtype)
+                self.memory[name][: old.size] = old
+
+    def _rates(self, first: int, count: int) -> Array:
+        estimator = self.solver.estimator
+        if not isinstance(estimator, HeavyBall):
+            return np.zeros(count)
+        rho = self.objective.quasar_rho
+        return np.array([estimator.rate(t, rho) for t in range(first, first + count)])
+
+    def _call(
+        self, state: State, mode: int, count: int, gap_tol: float = -np.inf, budgets: tuple[int, int] = (0, 0)
+    ) -> int:
+        """Run kernels for at most `count` iterations, on the clock; returns why they stopped."""
+        started, first = time.perf_counter(), state.iteration
+        etas = np.array([self.solver.eta(t) for t in range(first, first + count)])
+        status: int = kernels.run(
+            self.model, self.rule, self._work(), mode, etas, self._rates(first, count), state.rng, gap_tol, *budgets
+        )
+        if status == layout.GROW:
+            self._grow()
+        whole = self.memory["whole"]
+        state.iteration = int(whole[layout.ITERATION])
+        state.lmo_calls = int(whole[layout.LMO_CALLS])
+        state.boosted_steps = int(whole[layout.BOOSTED_STEPS])
+        for name, position in _COUNTERS.items():
+            setattr(state.counts, name, int(whole[position]))
+        state.seconds += time.perf_counter() - started
+        return status
+
+    # What the solver asks.
+
+    def look(self, state: State) -> Direction | None:
+        """The estimate and Boost; the vertices stay here."""
+        while (status := self._call(state, layout.LOOK, 1)) == layout.GROW:
+            pass
+        if status == layout.NOT_FINITE:
+            return None
+        whole, real = self.memory["whole"], self.memory["real"]
+        return Direction(
+            vertices=[],
+            weights=[],
+            vertex=OneHot(int(whole[layout.VERTEX]), float(real[layout.VALUE]), self.solver.shape),
+            gap=float(real[layout.GAP]),
+            slope=float(real[layout.SLOPE]),
+            alignment=float(real[layout.ALIGNMENT]),
+            norm=float(real[layout.NORM]),
+            vertex_distance=float(real[layout.DISTANCE]),
+            rounds=int(whole[layout.ROUNDS]),
+        )
+
+    def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
+        """The step."""
+        self._call(state, layout.ADVANCE, 1)
+        real, boosted = self.memory["real"], bool(self.memory["whole"][layout.BOOSTED])
+        return float(real[layout.ETA]), Move(float(real[layout.GAMMA]), boosted, float(real[layout.LENGTH]))
+
+    def forward(self, state: State, until: int, limits: Limits) -> None:
+        """Iterate to x^until, or until something needs the solver's judgement."""
+        huge = np.iinfo(np.int64).max
+        gap_tol = -np.inf if limits.gap_tol is None else limits.gap_tol
+        gradients, calls = (huge if b is None else math.ceil(b) for b in (limits.max_gradients, limits.max_lmo_calls))
+        while state.iteration < until and limits.used_up(state) is not Status.SECONDS:
+            before = state.seconds
+            count = min(self._chunk, until - state.iteration)
+            status = self._call(state, layout.RUN, count, gap_tol, (gradients, calls))
+            if status not in (layout.DONE, layout.GROW):
+                return
+            if state.seconds - before < CHUNK_SECONDS / 2:
+                self._chunk *= 2
+
+    def publish(self, state: State) -> None:
+        """Write x, x^{t-1} and m as arrays into the state, for whoever looks at it. O(n)."""
+        whole = self.memory["whole"]
+        coordinates = self.memory["coordinates"][1 : whole[layout.COUNT] + 1]
+        x = np.zeros(self.n, dtype=self.objective.dtype)
+        x[coordinates] = self.memory["x"][1 : len(coordinates) + 1]
+        state.x = x.reshape(self.solver.shape)
+        state.m = (self.memory["real"][layout.SCALE] * self.memory["g"]).reshape(self.solver.shape)
+
+
+_COUNTERS = {
+    "sample_gradients": layout.SAMPLE_GRADIENTS,
+    "coordinate_gradients": layout.COORDINATE_GRADIENTS,
+    "function_values": layout.FUNCTION_VALUES,
+    "full_gradients": layout.FULL_GRADIENTS,
+}

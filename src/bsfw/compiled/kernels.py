@@ -1,0 +1,475 @@
+"""Iterations of Algorithm BSFW on a linear model over a set with one-hot vertices, without Python in between.
+
+`Model`, `Rule` and `Work` say what is fixed and what changes. The phases (`layout`) are those of the generic loop: the
+estimate, Boost, the move; `run` goes through many of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import losses
+from ._jit import jit
+from .layout import (
+    ADVANCE,
+    BOOST,
+    BOOSTED,
+    BOOSTED_STEPS,
+    BUDGET,
+    COORDINATE_GRADIENTS,
+    COUNT,
+    DISTANCE,
+    DONE,
+    ESTIMATE,
+    ETA,
+    FULL,
+    FULL_GRADIENTS,
+    FUNCTION_VALUES,
+    GAMMA,
+    GAP,
+    GAP_REACHED,
+    GROW,
+    HEAVY_BALL,
+    ITERATION,
+    JAGUAR,
+    LAMBDA,
+    LENGTH,
+    LMO_CALLS,
+    LOOK,
+    LSVRG,
+    MARGIN_SCALE,
+    MOVE,
+    NORM,
+    NOT_FINITE,
+    PHASE,
+    RUN,
+    SAG,
+    SAGA,
+    SAMPLE_GRADIENTS,
+    SARAH,
+    SCALE,
+    SEGA,
+    VALUE,
+    VERTEX,
+    VERTEX_SLOT,
+    ZOJA,
+)
+from .onehot import boost
+from .rows import add_rows, column, member, slopes
+
+TINY = 1e-100
+"""A scale below this is multiplied into its array."""
+
+
+class Model(NamedTuple):
+    """The data and the loss: rows in CSR or dense form, columns in CSC or dense form, or None where nobody asks."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    columns: Any
+    column_indices: Any
+    column_indptr: Any
+    y: Any
+    sample_weight: Any
+    loss: int
+    parameter: float
+    gram: Any
+
+
+class Rule(NamedTuple):
+    """Set, estimator and step."""
+
+    kind: int
+    radius: float
+    weights: Any
+    max_rounds: int
+    min_gain: float
+    estimator: int
+    size: int
+    population: int
+    probability: float
+    difference: float
+    at_current: bool
+    zeros: bool
+    refresh: int
+    image: bool
+    exact: bool
+
+
+class Work(NamedTuple):
+    """Everything that changes: what a checkpoint saves, but for the scratch arrays at the end.
+
+    `everyone` has a number per sample: the table of SAG and SAGA, scratch for the full gradients of the others.
+    """
+
+    whole: Any
+    real: Any
+    g: Any
+    slots: Any
+    coordinates: Any
+    x: Any
+    previous: Any
+    reference: Any
+    q: Any
+    everyone: Any
+    margins: Any
+    batch: Any
+    change: Any
+    held: Any
+    blocks: Any
+    marked: Any
+    image: Any
+    other: Any
+    log: Any
+
+
+@jit()
+def draw(rng, population, marked, batch):  # type: ignore[no-untyped-def]
+    """Floyd's sample without replacement, the same draws as `bsfw._sampling.draw`."""
+    size = batch.size
+    if size == population:
+        for k in range(size):
+            batch[k] = k
+        return
+    for k in range(size):
+        last = population - size + k
+        chosen = int(rng.random() * (last + 1))
+        if marked[chosen]:
+            chosen = last
+        marked[chosen] = 1
+        batch[k] = chosen
+    for k in range(size):
+        marked[batch[k]] = 0
+
+
+@jit()
+def batch_slopes(model, work, batch, x, out):  # type: ignore[no-untyped-def]
+    """Derivatives of the f_i of the batch in their margins at x."""
+    slopes(
+        model.data,
+        model.indices,
+        model.indptr,
+        model.y,
+        model.sample_weight,
+        model.loss,
+        model.parameter,
+        batch,
+        work.slots,
+        work.coordinates,
+        work.whole[COUNT],
+        x,
+        out,
+    )
+
+
+@jit()
+def full_gradient(model, work, x):  # type: ignore[no-untyped-def]
+    """g = grad f(x); leaves the slopes of all samples in `everyone`."""
+    batch_slopes(model, work, None, x, work.everyone)
+    work.g[:] = 0.0
+    add_rows(model.data, model.indices, model.indptr, None, work.everyone, 1.0 / model.y.size, work.g)
+
+
+@jit()
+def combine_table(model, work, factor):  # type: ignore[no-untyped-def]
+    """g = factor A^T table."""
+    work.g[:] = 0.0
+    add_rows(model.data, model.indices, model.indptr, None, work.everyone, factor, work.g)
+
+
+@jit()
+def column_add(model, j, coefficient, z):  # type: ignore[no-untyped-def]
+    """z += coefficient A[:, j]. O(nonzeros of the column)."""
+    entries, rows = column(model.columns, model.column_indices, model.column_indptr, j)
+    for p in range(entries.size):
+        z[np.uint64(member(rows, p))] += coefficient * entries[p]
+
+
+@jit()
+def form_margins(model, work):  # type: ignore[no-untyped-def]
+    """margins = A x, afresh."""
+    work.margins[:] = 0.0
+    work.real[MARGIN_SCALE] = 1.0
+    for k in range(1, work.whole[COUNT] + 1):
+        if work.x[k] != 0.0:
+            column_add(model, work.coordinates[k], work.x[k], work.margins)
+
+
+@jit()
+def follow_margins(model, rule, work):  # type: ignore[no-untyped-def]
+    """Bring the margins from x^{t-1} to x^t, by the columns of the vertices of the last step."""
+    length = work.real[LENGTH]
+    scale = work.real[MARGIN_SCALE] * (1.0 - length)
+    if work.whole[ITERATION] % rule.refresh == 0 or scale < TINY:
+        form_margins(model, work)
+        return
+    work.real[MARGIN_SCALE] = scale
+    for k in range(1, work.whole[COUNT] + 1):
+        if work.q[k] != 0.0:
+            column_add(model, work.coordinates[k], length * work.q[k] / scale, work.margins)
+
+
+@jit()
+def read_coordinate(model, rule, work, j):  # type: ignore[no-untyped-def]
+    """The partial derivative at the margins, or the forward difference for ZOJA. O(nonzeros of the column)."""
+    scale, total, weighted = work.real[MARGIN_SCALE], 0.0, model.sample_weight.size > 0
+    entries, rows = column(model.columns, model.column_indices, model.column_indptr, j)
+    for p in range(entries.size):
+        i = member(rows, p)
+        z = scale * work.margins[i]
+        if rule.estimator == ZOJA:
+            term = losses.loss(model.loss, z + rule.difference * entries[p], model.y[i], model.parameter)
+            term -= losses.loss(model.loss, z, model.y[i], model.parameter)
+        else:
+            term = entries[p] * losses.derivative(model.loss, z, model.y[i], model.parameter)
+        total += term * model.sample_weight[i] if weighted else term
+    return total / (rule.difference * model.y.size) if rule.estimator == ZOJA else total / model.y.size
+
+
+@jit()
+def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
+    """m^t, as the classes of `bsfw.estimators` state it; `rate` is Heavy Ball's r_t."""
+    if rule.estimator == SEGA or rule.estimator == JAGUAR or rule.estimator == ZOJA:
+        estimate_coordinates(model, rule, work, rng)
+        return
+    whole, real, g, table, batch, change = work.whole, work.real, work.g, work.everyone, work.batch, work.change
+    t, m, b = whole[ITERATION], model.y.size, batch.size
+    follows = rule.image and model.gram.size == 0
+    if follows and t > 0:
+        follow_margins(model, rule, work)
+    if rule.estimator == HEAVY_BALL:
+        if rate == 1.0:
+            g[:] = 0.0
+            real[SCALE] = 1.0
+        else:
+            real[SCALE] *= 1.0 - rate
+            if real[SCALE] < TINY:
+                g *= real[SCALE]
+                real[SCALE] = 1.0
+        draw(rng, m, work.marked, batch)
+        batch_slopes(model, work, batch, work.x, change)
+        add_rows(model.data, model.indices, model.indptr, batch, change, rate / (b * real[SCALE]), g)
+        whole[SAMPLE_GRADIENTS] += b
+        return
+    full = t == 0 or rule.estimator == FULL
+    if not full and rule.estimator == SARAH:
+        full = rng.random() < rule.probability
+    if full and not (rule.estimator == SAG and rule.zeros):
+        full_gradient(model, work, work.x)
+        if rule.estimator == SAG:
+            table /= m
+        if rule.estimator == LSVRG:
+            work.reference[:] = work.x
+        whole[SAMPLE_GRADIENTS] += m
+        whole[FULL_GRADIENTS] += 1
+    if follows and t == 0:
+        form_margins(model, work)
+    if full:
+        return
+    if rule.estimator == LSVRG and rng.random() < rule.probability:
+        full_gradient(model, work, work.previous)
+        work.reference[:] = work.previous
+        whole[SAMPLE_GRADIENTS] += m
+        whole[FULL_GRADIENTS] += 1
+    elif t > 1 and (rule.estimator == LSVRG or rule.estimator == SAGA):
+        # g was m^{t-1} = base + correction / b; go back to the base, which for SAGA has taken in correction / m.
+        if rule.estimator == SAGA and (t - 1) % rule.refresh == 0:
+            combine_table(model, work, 1.0 / m)
+        else:
+            back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
+            add_rows(model.data, model.indices, model.indptr, batch, change, back, g)
+    draw(rng, m, work.marked, batch)
+    batch_slopes(model, work, batch, work.x, change)
+    if rule.estimator == SAG or rule.estimator == SAGA:
+        factor = 1.0 / m if rule.estimator == SAG else 1.0  # SAG's table holds alpha_i = f_i' / m
+        for k in range(b):
+            fresh = factor * change[k]
+            change[k] = fresh - table[batch[k]]
+            table[batch[k]] = fresh
+        whole[SAMPLE_GRADIENTS] += b
+    else:
+        batch_slopes(model, work, batch, work.reference if rule.estimator == LSVRG else work.previous, work.other)
+        for k in range(b):
+            change[k] -= work.other[k]
+        whole[SAMPLE_GRADIENTS] += 2 * b
+    if rule.estimator == SAG and t % rule.refresh == 0:
+        combine_table(model, work, 1.0)
+    else:
+        factor = 1.0 if rule.estimator == SAG else 1.0 / b
+        add_rows(model.data, model.indices, model.indptr, batch, change, factor, g)
+
+
+@jit()
+def estimate_coordinates(model, rule, work, rng):  # type: ignore[no-untyped-def]
+    """m^t of SEGA, JAGUAR and ZOJA, by margins that follow x."""
+    whole, g, batch, change = work.whole, work.g, work.batch, work.change
+    t, n, b = whole[ITERATION], work.g.size, batch.size
+    read = b
+    if t == 0:
+        form_margins(model, work)
+        for j in range(n):
+            g[j] = read_coordinate(model, rule, work, j)
+        read = n
+    else:
+        if rule.estimator == SEGA and t > 1:
+            for k in range(b):
+                g[batch[k]] = change[k]
+        if rule.estimator == SEGA or rule.at_current:
+            follow_margins(model, rule, work)
+        draw(rng, n, work.marked, batch)
+        for k in range(b):
+            fresh = read_coordinate(model, rule, work, batch[k])
+            change[k] = fresh
+            if rule.estimator == SEGA:
+                held = g[batch[k]]
+                g[batch[k]] = held + n / b * (fresh - held)
+            else:
+                g[batch[k]] = fresh
+        if not (rule.estimator == SEGA or rule.at_current):
+            follow_margins(model, rule, work)
+    whole[COORDINATE_GRADIENTS] += read
+    if rule.estimator == ZOJA:
+        whole[FUNCTION_VALUES] += read + 1
+
+
+@jit()
+def image_ratio(model, work):  # type: ignore[no-untyped-def]
+    """||A(s - x)|| and ||A d~||, by the Gram matrix or by the margins."""
+    count, total = work.whole[COUNT], work.real[LAMBDA]
+    slot, value = work.whole[VERTEX_SLOT], work.real[VALUE]
+    towards_s = towards_d = 0.0
+    if model.gram.size > 0:
+        for k in range(1, count + 1):
+            row = model.gram[work.coordinates[k]]
+            s_k = (value if k == slot else 0.0) - work.x[k]
+            d_k = work.q[k] / total - work.x[k]
+            s_row = d_row = 0.0
+            for h in range(1, count + 1):
+                entry = row[work.coordinates[h]]
+                s_row += entry * ((value if h == slot else 0.0) - work.x[h])
+                d_row += entry * (work.q[h] / total - work.x[h])
+            towards_s += s_k * s_row
+            towards_d += d_k * d_row
+    else:
+        scale, image = work.real[MARGIN_SCALE], work.image
+        image[:] = 0.0
+        for k in range(1, count + 1):
+            if work.q[k] != 0.0:
+                column_add(model, work.coordinates[k], work.q[k] / total, image)
+        squares = 0.0
+        for i in range(image.size):
+            z = scale * work.margins[i]
+            squares += z * z
+            towards_d += (image[i] - z) ** 2
+        entries, rows = column(model.columns, model.column_indices, model.column_indptr, work.whole[VERTEX])
+        dot = column_squares = 0.0
+        for p in range(entries.size):
+            dot += entries[p] * work.margins[member(rows, p)]
+            column_squares += entries[p] * entries[p]
+        towards_s = squares - 2.0 * value * scale * dot + value * value * column_squares
+    return math.sqrt(max(towards_s, 0.0)), math.sqrt(max(towards_d, 0.0))
+
+
+@jit()
+def advance(model, rule, work, eta):  # type: ignore[no-untyped-def]
+    """gamma_t and x^{t+1} (lines 31-38 of Algorithm BSFW (Full)). Afterwards q holds the point that x moved towards."""
+    whole, real, x, q = work.whole, work.real, work.x, work.q
+    near, far = real[DISTANCE], real[NORM]
+    if rule.image and far > 0.0:
+        near, far = image_ratio(model, work)
+    gamma = min(eta * near / far, 1.0) if far > 0.0 else 1.0
+    boosted = gamma < 1.0
+    length = gamma if boosted else eta
+    if not boosted:
+        for k in range(1, whole[COUNT] + 1):
+            q[k] = 0.0
+        if real[VALUE] != 0.0:
+            slot = whole[VERTEX_SLOT]
+            if slot == 0:  # nothing was accepted, so that s has no slot yet; `look` has kept one free
+                slot = whole[COUNT] = whole[COUNT] + 1
+                work.coordinates[slot], x[slot] = whole[VERTEX], 0.0
+                work.slots[whole[VERTEX]] = slot
+            q[slot] = real[VALUE]
+    factor = 1.0 / real[LAMBDA] if boosted else 1.0
+    keep = work.previous.size > 0
+    for k in range(1, whole[COUNT] + 1):
+        q[k] *= factor
+        if keep:
+            work.previous[k] = x[k]
+        x[k] = (1.0 - length) * x[k] + length * q[k]
+    real[ETA], real[GAMMA], real[LENGTH] = eta, gamma, length
+    whole[BOOSTED] = boosted
+    whole[BOOSTED_STEPS] += boosted
+    whole[ITERATION] += 1
+    whole[PHASE] = ESTIMATE
+
+
+@jit()
+def look(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
+    """The estimate and Boost, as far as they are not done yet."""
+    whole = work.whole
+    if whole[PHASE] == ESTIMATE:
+        estimate(model, rule, work, rate, rng)
+        whole[PHASE] = BOOST
+    if whole[PHASE] == BOOST:
+        if whole[COUNT] + 2 >= work.x.size:
+            return GROW
+        status = boost(
+            rule.kind,
+            rule.radius,
+            rule.weights,
+            rule.max_rounds,
+            rule.min_gain,
+            work.g,
+            work.slots,
+            work.coordinates,
+            work.x,
+            work.q,
+            work.held,
+            work.blocks,
+            whole,
+            work.real,
+            work.log,
+        )
+        if status != DONE:
+            return status
+        whole[PHASE] = MOVE
+    return DONE
+
+
+@jit()
+def run(  # type: ignore[no-untyped-def]
+    model, rule, work, mode, etas, rates, rng, gap_tol, max_gradients, max_lmo_calls
+):
+    """Iterations from where the work stands: one per entry of `etas`, unless something ends them before.
+
+    With mode LOOK it returns before the first move, with mode ADVANCE after it. One function for all three, because
+    each function that Python calls is compiled with all that it calls.
+    """
+    whole = work.whole
+    start = whole[ITERATION]
+    while whole[PHASE] != ESTIMATE or whole[ITERATION] - start < etas.size:
+        step = whole[ITERATION] - start
+        if whole[PHASE] != MOVE:
+            if mode == RUN and whole[PHASE] == ESTIMATE and (
+                whole[SAMPLE_GRADIENTS] + whole[COORDINATE_GRADIENTS] >= max_gradients
+                or whole[LMO_CALLS] >= max_lmo_calls
+            ):  # fmt: skip
+                return BUDGET
+            status = look(model, rule, work, rates[step], rng)
+            if status != DONE:
+                return status
+        if mode == LOOK:
+            return DONE
+        if mode == RUN and not np.isfinite(work.real[NORM]):
+            return NOT_FINITE
+        if mode == RUN and rule.exact and work.real[GAP] <= gap_tol:
+            return GAP_REACHED
+        advance(model, rule, work, etas[step])
+        if mode == ADVANCE:
+            return DONE
+    return DONE

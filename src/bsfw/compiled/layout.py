@@ -1,0 +1,55 @@
+"""Where compiled code keeps its numbers: two small arrays, changed in place by kernels and saved by checkpoints."""
+
+from __future__ import annotations
+
+# Positions in `whole` (int64).
+(
+    PHASE,  # what comes next: ESTIMATE, BOOST or MOVE
+    ITERATION,
+    COUNT,  # coordinates in the compact arrays, from 1 on; slot 0 always holds zeros
+    ROUNDS,
+    ACCEPTED,  # rounds that were accepted, so many rows of the log
+    VERTEX,  # flat index of s
+    VERTEX_SLOT,  # its slot in the compact arrays, 0 if it has none
+    BOOSTED,
+    LMO_CALLS,
+    BOOSTED_STEPS,
+    SAMPLE_GRADIENTS,
+    COORDINATE_GRADIENTS,
+    FUNCTION_VALUES,
+    FULL_GRADIENTS,
+    WHOLE_SIZE,
+) = range(15)
+
+# Positions in `real` (float64).
+(
+    SCALE,  # m = SCALE * g: Heavy Ball's decay is a factor, not a pass over n
+    LAMBDA,
+    VALUE,  # of s at VERTEX
+    GAP,
+    SLOPE,
+    ALIGNMENT,
+    NORM,
+    DISTANCE,
+    ETA,
+    GAMMA,
+    LENGTH,  # how far the last step went along its direction
+    MARGIN_SCALE,  # A x = MARGIN_SCALE * margins
+    REAL_SIZE,
+) = range(13)
+
+ESTIMATE, BOOST, MOVE = range(3)
+"""Phases of an iteration. A kernel may return between two of them and is entered again where it left."""
+
+RUN, LOOK, ADVANCE = range(3)
+"""How far a call of `kernels.run` goes: through many iterations, to before the next move, to after it."""
+
+DONE, GROW, NOT_FINITE, GAP_REACHED, BUDGET = range(5)
+"""Why a kernel returned: all asked iterations done; the compact arrays are full; m is not finite; the exact gap is at
+most the tolerance; a budget is used up."""
+
+L1, WEIGHTED_L1, SIMPLEX, SOLID_SIMPLEX = range(4)
+"""Sets with one-hot vertices."""
+
+FULL, SAG, SAGA, LSVRG, SARAH, HEAVY_BALL, SEGA, JAGUAR, ZOJA = range(9)
+"""Estimators."""

@@ -1,0 +1,236 @@
+"""Algorithm Boost on sets whose vertices have one nonzero: exact, and almost free.
+
+With psi = sum_k c_k v_k - Lambda x, the residual outside of the support of x and the visited coordinates is -m_j in
+every round. So one sweep over m per call stores the largest key of each block of coordinates; a round costs
+O(support + visited + n/256), and a newly visited coordinate the scan of its block. All inner products follow from sums
+over the compact arrays, formed anew in each round: no recurrence, hence nothing to drift.
+
+Compact arrays hold one slot per coordinate of the support or visited; slot 0 stands for all others and holds zeros, so
+that a gather needs no branch. `slots[j]` is the slot of coordinate j.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ._jit import jit
+from .layout import (
+    ACCEPTED,
+    ALIGNMENT,
+    COUNT,
+    DISTANCE,
+    DONE,
+    GAP,
+    GROW,
+    L1,
+    LAMBDA,
+    LMO_CALLS,
+    NORM,
+    NOT_FINITE,
+    ROUNDS,
+    SCALE,
+    SLOPE,
+    SOLID_SIMPLEX,
+    VALUE,
+    VERTEX,
+    VERTEX_SLOT,
+    WEIGHTED_L1,
+)
+
+BLOCK = 256
+CANCELLED = 1e-4
+"""With ||v - x||^2 below this fraction of ||x||^2, inner products with v - x are summed anew: as differences of sums
+they would lose digits."""
+
+
+@jit(inline="always")
+def key_of(kind, value, weight):  # type: ignore[no-untyped-def]
+    """What an LMO maximises: |g| on the l1 ball, |g| / weight on the weighted one, -g on a simplex."""
+    if kind == L1:
+        return abs(value)
+    if kind == WEIGHTED_L1:
+        return abs(value) / weight
+    return -value
+
+
+@jit(fastmath={"reassoc", "nsz", "contract"})
+def sweep_absolute(g, blocks):  # type: ignore[no-untyped-def]
+    """Largest |g| of every block, as the bits of a nonnegative float, and the sum of squares.
+
+    Nonnegative floats are ordered like their bits, and an integer maximum is vectorised where a float one is not.
+    """
+    bits = g.view(np.int64)
+    total = 0.0
+    for b in range(blocks.size):
+        part, values = bits[b * BLOCK : (b + 1) * BLOCK], g[b * BLOCK : (b + 1) * BLOCK]
+        best = np.int64(0)
+        for k in range(part.size):
+            best = max(best, part[k] & np.int64(0x7FFFFFFFFFFFFFFF))
+        squares = 0.0
+        for k in range(values.size):
+            squares += values[k] * values[k]
+        blocks[b] = best
+        total += squares
+    return total
+
+
+@jit()
+def scan_block(kind, g, weights, b):  # type: ignore[no-untyped-def]
+    """Largest key in block b and the first coordinate that has it."""
+    best, where = -math.inf, b * BLOCK
+    for j in range(b * BLOCK, min(g.size, (b + 1) * BLOCK)):
+        key = key_of(kind, g[j], weights[j] if kind == WEIGHTED_L1 else 1.0)
+        if key > best:
+            best, where = key, j
+    return best, where
+
+
+@jit()
+def careful_products(x, held, q, total, count, slot, value, mj):  # type: ignore[no-untyped-def]
+    """||u||^2, <u, m> and <u, psi> for u = v - x, v = `value` at `slot`, summed coordinate by coordinate."""
+    uu, um, upsi = value * value, value * mj, 0.0
+    if slot > 0:
+        step = value - x[slot]
+        uu, um, upsi = step * step, step * mj, step * (q[slot] - total * x[slot])
+    for k in range(1, count + 1):
+        if k != slot:
+            uu += x[k] * x[k]
+            um -= x[k] * held[k]
+            upsi -= x[k] * (q[k] - total * x[k])
+    return uu, um, upsi
+
+
+@jit()
+def boost(  # type: ignore[no-untyped-def]
+    kind, radius, weights, max_rounds, min_gain, g, slots, coordinates, x, q, held, blocks, whole, real, log
+):
+    """One Boost call for m = SCALE g at the x of the compact arrays. Fills q, and whole and real as `layout` says.
+
+    On return q holds sum_k c_k v_k by slot, with LAMBDA = sum_k c_k; g is unchanged. Boost is scale-equivariant in m,
+    so that it runs on g itself. `log` has three columns (slot or -1 for the zero vertex, value, c_k) or no rows.
+    Returns GROW, with nothing changed, if there is no slot left for a visited coordinate or no row in the log.
+    """
+    count = before = whole[COUNT]
+    keys = blocks.view(np.float64)
+    neutral = 0.0 if kind in (L1, WEIGHTED_L1) else math.inf
+    xx = mx = squares = 0.0
+    if kind != L1:
+        for j in range(g.size):
+            squares += g[j] * g[j]
+    for k in range(1, count + 1):
+        j = coordinates[k]
+        held[k], q[k] = g[j], 0.0
+        g[j] = neutral
+        xx += x[k] * x[k]
+        mx += held[k] * x[k]
+    if kind == L1:
+        squares = sweep_absolute(g, blocks)
+        for k in range(1, count + 1):
+            squares += held[k] * held[k]
+    else:
+        for b in range(blocks.size):
+            keys[b], _ = scan_block(kind, g, weights, b)
+    norm_m = math.sqrt(squares)
+    status = DONE if math.isfinite(norm_m) else NOT_FINITE
+    total, alignment, rounds, accepted = 0.0, -1.0, 0, 0
+    pp = pm = 0.0
+    while rounds < max_rounds and status == DONE:
+        best, slot, where = -math.inf, 0, -1
+        pp = pm = px = 0.0
+        for k in range(1, count + 1):
+            psi = q[k] - total * x[k]
+            pp += psi * psi
+            pm += psi * held[k]
+            px += psi * x[k]
+            key = key_of(kind, held[k] + psi, weights[coordinates[k]] if kind == WEIGHTED_L1 else 1.0)
+            if key > best or (key == best and coordinates[k] < where):
+                best, slot, where = key, k, coordinates[k]
+        top, block = -math.inf, -1
+        for b in range(blocks.size):
+            if keys[b] > top:
+                top, block = keys[b], b
+        # A key equal to that of a neutralised coordinate is no candidate: every coordinate may be in the slots.
+        if top > -neutral and top >= best:
+            _, j = scan_block(kind, g, weights, block)
+            if top > best or j < where:
+                slot, where = 0, j
+        gj = 0.0
+        if norm_m == 0.0 or where < 0:  # every coordinate ties: the first one, as every LMO does
+            slot, where = int(slots[0]), 0
+        elif slot > 0:
+            gj = held[slot] + q[slot] - total * x[slot]
+        else:
+            gj = g[where]
+        mj = held[slot] if slot > 0 else gj
+        if kind == L1:
+            value = -radius if gj >= 0 else radius
+        elif kind == WEIGHTED_L1:
+            value = (-radius if gj >= 0 else radius) / weights[where]
+        elif kind == SOLID_SIMPLEX and gj >= 0:
+            slot, where, value, mj = 0, 0, 0.0, 0.0
+        else:
+            value = radius
+        xj = x[slot] if value != 0.0 else 0.0
+        psi_j = q[slot] - total * xj if slot > 0 else 0.0
+        rounds += 1
+        uu, um, upsi = value * value - 2.0 * value * xj + xx, value * mj - mx, value * psi_j - px
+        if uu <= CANCELLED * xx:
+            uu, um, upsi = careful_products(x, held, q, total, count, slot, value, mj)
+        if rounds == 1:
+            real[VALUE], real[DISTANCE], real[GAP] = value, math.sqrt(uu), -real[SCALE] * um
+            whole[VERTEX], whole[VERTEX_SLOT] = where, slot
+        if norm_m == 0.0 or uu == 0.0:
+            break
+        ru = -um - upsi  # <r, u> with u = v - x and r = -m - psi
+        if pp > 0.0 and (pm + pp) / math.sqrt(pp) > ru:
+            break  # the away candidate only rescales psi, so that min_gain > 0 rejects it
+        lam = ru / uu
+        if lam <= 0.0:
+            break
+        phi_squared = pp + 2.0 * lam * upsi + lam * lam * uu
+        phi_m = pm + lam * um
+        gained = -phi_m / (norm_m * math.sqrt(phi_squared)) if phi_squared > 0.0 else -1.0
+        if gained - alignment < min_gain:
+            break
+        if log.shape[0] > 0:
+            if accepted == log.shape[0]:
+                status = GROW
+                break
+            log[accepted, 1], log[accepted, 2] = value, lam
+        if value != 0.0 and slot == 0:
+            if count + 1 >= x.size:
+                status = GROW
+                break
+            count += 1
+            slot = count
+            coordinates[slot], x[slot], q[slot], held[slot] = where, 0.0, 0.0, g[where]
+            slots[where] = slot
+            g[where] = neutral
+            keys[where // BLOCK], _ = scan_block(kind, g, weights, where // BLOCK)
+            if rounds == 1:
+                whole[VERTEX_SLOT] = slot
+        if log.shape[0] > 0:
+            log[accepted, 0] = slot if value != 0.0 else -1.0
+        accepted += 1
+        q[slot] += lam * value
+        total += lam
+        alignment = gained
+    q[0] = 0.0
+    pp = pm = 0.0
+    for k in range(1, count + 1):
+        psi = q[k] - total * x[k]
+        pp += psi * psi
+        pm += psi * held[k]
+        g[coordinates[k]] = held[k]
+    if status != DONE:
+        for k in range(before + 1, count + 1):
+            slots[coordinates[k]] = 0
+        return status
+    whole[COUNT], whole[ROUNDS], whole[ACCEPTED] = count, rounds, accepted
+    whole[LMO_CALLS] += rounds
+    real[LAMBDA], real[ALIGNMENT] = total, alignment
+    real[NORM] = math.sqrt(pp) / total if total > 0.0 else 0.0
+    real[SLOPE] = real[SCALE] * pm / total if total > 0.0 else 0.0
+    return DONE

@@ -1,0 +1,102 @@
+"""Products with rows and columns of the data, which is CSR (CSC for columns) or dense: `indices` is None for dense.
+
+`member`, `row_dot`, `row_add` and `column` are names only: Numba picks the body by the types when a kernel that calls
+them is compiled. Loops run over unsigned positions, for which no code for negative indices is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from . import losses
+from ._jit import jit
+
+
+def member(batch: Any, k: Any) -> Any:
+    """batch[k], or k itself if `batch` is None, which stands for all samples or rows."""
+
+
+@overload(member, inline="always")
+def _member(batch, k) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
+    if isinstance(batch, types.NoneType):
+        return lambda batch, k: k
+    return lambda batch, k: batch[k]
+
+
+def row_dot(data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinates: Any, count: Any, x: Any) -> Any:
+    """<a_i, x> for x in compact form. O(nonzeros of the row), or O(count) for dense data."""
+
+
+@overload(row_dot)
+def _row_dot(data, indices, indptr, i, slots, coordinates, count, x) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
+    def dense(data, indices, indptr, i, slots, coordinates, count, x):  # type: ignore[no-untyped-def]
+        total = 0.0
+        for k in range(np.uint64(1), np.uint64(count + 1)):
+            total += data[i, coordinates[k]] * x[k]
+        return total
+
+    def sparse(data, indices, indptr, i, slots, coordinates, count, x):  # type: ignore[no-untyped-def]
+        total = 0.0
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += data[p] * x[slots[np.uint64(indices[p])]]
+        return total
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
+def row_add(data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any) -> Any:
+    """g += coefficient a_i. O(nonzeros of the row)."""
+
+
+@overload(row_add)
+def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
+    def dense(data, indices, indptr, i, coefficient, g):  # type: ignore[no-untyped-def]
+        for j in range(np.uint64(g.size)):
+            g[j] += coefficient * data[i, j]
+
+    def sparse(data, indices, indptr, i, coefficient, g):  # type: ignore[no-untyped-def]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            g[np.uint64(indices[p])] += coefficient * data[p]
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
+def column(data: Any, indices: Any, indptr: Any, j: Any) -> Any:
+    """The entries of column j and their rows, to be read with `member`."""
+
+
+@overload(column)
+def _column(data, indices, indptr, j) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
+    def dense(data, indices, indptr, j):  # type: ignore[no-untyped-def]
+        return data[:, j], None
+
+    def sparse(data, indices, indptr, j):  # type: ignore[no-untyped-def]
+        return data[indptr[j] : indptr[j + 1]], indices[indptr[j] : indptr[j + 1]]
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
+@jit()
+def slopes(  # type: ignore[no-untyped-def]
+    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, out
+):
+    """out[k] = w_i phi'(<a_i, x>, y_i) for the k-th sample i of the batch."""
+    weighted = weight.size > 0
+    for k in range(out.size):
+        i = member(batch, k)
+        z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
+        d = losses.derivative(loss, z, y[i], parameter)
+        out[k] = d * weight[i] if weighted else d
+
+
+@jit()
+def add_rows(data, indices, indptr, batch, coefficients, factor, g):  # type: ignore[no-untyped-def]
+    """g += factor * sum_k coefficients[k] a_i over the samples i of the batch."""
+    for k in range(coefficients.size):
+        if coefficients[k] != 0.0:
+            row_add(data, indices, indptr, member(batch, k), factor * coefficients[k], g)

@@ -1,0 +1,98 @@
+"""Engines: who carries out the iterations. The reference is Algorithm BSFW as printed, others are tested equal."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from . import compiled
+from ._arrays import norm
+from .boosting import Direction
+from .steps import Move
+from .vertices import move
+
+if TYPE_CHECKING:
+    from .solver import Limits, Solver, State
+
+
+class Engine(Protocol):
+    """What the solver's loop asks. All times go to `state.seconds`, all counts to the state's counters."""
+
+    name: str
+
+    def look(self, state: State) -> Direction | None:
+        """Lines 3-30 of Algorithm BSFW (Full): the estimate m^t and Boost. None if m^t is not finite."""
+
+    def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
+        """Lines 31-38 of Algorithm BSFW (Full): gamma_t and x^{t+1}. Returns eta_t and the step taken."""
+
+    def forward(self, state: State, until: int, limits: Limits) -> None:
+        """Iterate without looking up, to x^until at most; stop before whatever the solver must judge."""
+
+    def publish(self, state: State) -> None:
+        """Make sure that `state.x` and `state.m` are arrays of this iteration."""
+
+
+class ReferenceEngine:
+    """One iteration at a time, on arrays, for every objective, set and estimator."""
+
+    name = "reference"
+
+    def __init__(self, solver: Solver) -> None:
+        self.solver = solver
+
+    def look(self, state: State) -> Direction | None:
+        started = time.perf_counter()
+        solver, t, x = self.solver, state.iteration, state.x
+        with solver.objective.counting(state.counts):
+            if t == 0:
+                state.m, state.memory = solver.estimator.init(solver.objective, x, state.rng)
+            else:
+                assert state.m is not None and state.x_previous is not None
+                state.m = solver.estimator.update(
+                    solver.objective, x, state.x_previous, t, state.m, state.memory, state.rng
+                )
+        direction = None
+        if np.isfinite(norm(state.m)):
+            direction = solver.constraint.boost(state.m, x, solver.max_rounds, solver.min_gain)
+            state.lmo_calls += direction.rounds
+        state.seconds += time.perf_counter() - started
+        return direction
+
+    def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
+        started = time.perf_counter()
+        eta = self.solver.eta(state.iteration)
+        with self.solver.objective.counting(state.counts):
+            chosen = self.solver.step_rule(self.solver.objective, state.x, direction, eta)
+        state.x_previous = state.x
+        if chosen.boosted:
+            state.x = move(state.x, chosen.length, direction.vertices, direction.weights)
+        else:
+            state.x = move(state.x, chosen.length, [direction.vertex], [1.0])
+        state.boosted_steps += chosen.boosted
+        state.iteration += 1
+        state.seconds += time.perf_counter() - started
+        return eta, chosen
+
+    def forward(self, state: State, until: int, limits: Limits) -> None:
+        """Nothing: the solver's own loop is as fast."""
+
+    def publish(self, state: State) -> None:
+        """Nothing: the state's arrays are the engine's own."""
+
+
+def choose_engine(solver: Solver, state: State, wanted: str) -> Engine:
+    """The engine for this run: the one it began with, else the one `wanted`, else the fastest that fits."""
+    wanted = state.engine_name or wanted
+    if wanted not in ("auto", "reference", "compiled"):
+        raise ValueError(f"engine must be 'auto', 'reference' or 'compiled', got {wanted!r}.")
+    if wanted != "reference" and compiled.available():
+        from .compiled.engine import CompiledEngine, supports
+
+        if supports(solver):
+            return CompiledEngine(solver, state)
+    if wanted == "compiled":
+        raise ValueError("the compiled engine is not available: it needs Numba, and a problem it has code for.")
+    return ReferenceEngine(solver)
