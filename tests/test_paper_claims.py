@@ -5,7 +5,7 @@ import pytest
 
 import bsfw
 
-SEEDS = range(2)
+SEEDS = range(10)
 
 
 def final_values(objective, radius, estimator, iterations, rounds):
