@@ -105,10 +105,11 @@ def test_saga_is_batch_difference_to_the_table_plus_table_mean_then_refresh(wrap
     np.testing.assert_allclose(memory["mean"], table.mean(axis=0))
 
 
-def test_l_svrg_moves_its_reference_to_the_previous_point_when_the_coin_falls():
+@pytest.mark.parametrize("wrap", [lambda f: f, as_function], ids=["linear", "general"])
+def test_l_svrg_moves_its_reference_to_the_previous_point_when_the_coin_falls(wrap):
     objective, (x0, x1, x2) = logistic(), points()
     estimator = bsfw.LSVRG(batch_size=B, probability=0.25)
-    _, m1, m2, _ = run_two(estimator, objective, Scripted([[0, 1], [2, 3]], coins=[0.25, 0.2499]))
+    _, m1, m2, _ = run_two(estimator, wrap(objective), Scripted([[0, 1], [2, 3]], coins=[0.25, 0.2499]))
     g0, g1, g2 = (sample_gradients(objective, x) for x in (x0, x1, x2))
     np.testing.assert_allclose(m1, (g1 - g0)[[0, 1]].mean(axis=0) + g0.mean(axis=0))  # w = x0
     np.testing.assert_allclose(m2, (g2 - g1)[[2, 3]].mean(axis=0) + g1.mean(axis=0))  # w = x1
@@ -220,10 +221,17 @@ def test_batch_of_everything_is_the_full_gradient(name):
 COST = {  # sample gradients at t = 0, at t = 1 (coin not fallen)
     "sag": (M, B),
     "saga": (M, B),
-    "l-svrg": (M, 2 * B),
+    "l-svrg": (M, B),
     "sarah": (M, 2 * B),
     "heavy-ball": (B, B),
 }
+
+
+def test_l_svrg_pays_for_both_points_where_it_keeps_no_slopes():
+    objective, (x0, x1, _) = as_function(logistic()), points()
+    m, memory = BATCH["l-svrg"].init(objective, x0, Scripted())
+    BATCH["l-svrg"].update(objective, x1, x0, 1, m, memory, Scripted([[0, 1]], [0.99]))
+    assert objective.counts.sample_gradients == M + 2 * B
 
 
 @pytest.mark.parametrize("name", COST)

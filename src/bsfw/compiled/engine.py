@@ -66,6 +66,7 @@ class CompiledEngine:
         self.solver, self.objective = solver, solver.objective
         self.n, self.m = int(np.prod(solver.shape)), self.objective.n_samples
         self.coordinate = isinstance(solver.estimator, CoordinateEstimator)
+        self._small = self.n**2 <= 2 * self.m  # the Gram matrix takes no more room than two numbers a sample
         self.rule = self._rule()
         self.model = self._model()
         self._chunk = 1
@@ -84,6 +85,7 @@ class CompiledEngine:
             refresh = REFRESH_EPOCHS * -(-self.m // size)
         constraint: Any = solver.constraint
         kind, weights = constraint.one_hot_rule()
+        image = isinstance(solver.step_rule, ImageStep)
         return kernels.Rule(
             kind=kind,
             radius=constraint.radius,
@@ -98,7 +100,8 @@ class CompiledEngine:
             at_current=getattr(estimator, "point", "") == "current",
             zeros=getattr(estimator, "table", "") == "zeros",
             refresh=refresh,
-            image=isinstance(solver.step_rule, ImageStep),
+            image=image,
+            follows=self.coordinate or (image and not self._small),
             exact=estimator.exact,
         )
 
@@ -107,15 +110,14 @@ class CompiledEngine:
         A = objective.A
         gram = np.empty((0, 0))
         dense = isinstance(A, np.ndarray)
-        if self.rule.image and self.n**2 <= 2 * self.m:
+        if self.rule.image and self._small:
             gram = objective.gram
-        margins = self.coordinate or (self.rule.image and gram.size == 0)
         if dense:
             rows: tuple[Any, ...] = (A, None, None)
             columns = rows
         else:
             rows = (A.data, A.indices, A.indptr)
-            if margins:
+            if self.rule.follows:
                 csc = objective.columns
                 columns = (csc.data, csc.indices, csc.indptr)
             else:
@@ -153,7 +155,6 @@ class CompiledEngine:
         real[layout.SCALE] = real[layout.MARGIN_SCALE] = 1.0
         code = self.rule.estimator
         keep_previous = code in (layout.LSVRG, layout.SARAH)
-        with_margins = self.coordinate or (self.rule.image and self.model.gram.size == 0)
         return {
             "whole": whole,
             "real": real,
@@ -162,12 +163,12 @@ class CompiledEngine:
             "coordinates": coordinates,
             "x": compact,
             "previous": np.zeros(capacity if keep_previous else 0),
-            "reference": np.zeros(capacity if code == layout.LSVRG else 0),
             "q": np.zeros(capacity),
             "everyone": np.zeros(0 if self.coordinate or code == layout.HEAVY_BALL else self.m),
-            "margins": np.zeros(self.m if with_margins else 0),
+            "margins": np.zeros(self.m if self.rule.follows else 0),
             "batch": np.zeros(self.rule.size, dtype=np.int64),
             "change": np.zeros(self.rule.size),
+            "image": np.zeros(self.m if self.rule.image and self.rule.follows else 0),
         }
 
     def _capacity(self, wanted: int) -> int:
@@ -176,19 +177,16 @@ class CompiledEngine:
 
     def _work(self) -> kernels.Work:
         if not hasattr(self, "_scratch"):
-            image = self.rule.image and self.model.gram.size == 0
             self._scratch = {
                 "blocks": np.zeros(-(-self.n // BLOCK), dtype=np.int64),
                 "marked": np.zeros(self.rule.population if self.rule.size else 0, dtype=np.uint8),
-                "image": np.zeros(self.m if image else 0),
-                "other": np.zeros(self.rule.size if self.rule.estimator in (layout.LSVRG, layout.SARAH) else 0),
                 "log": np.empty((0, 3)),
             }
         return kernels.Work(held=np.zeros(self.memory["x"].size), **self.memory, **self._scratch)
 
     def _grow(self) -> None:
         capacity = self._capacity(2 * self.memory["x"].size)
-        for name in ("coordinates", "x", "previous", "reference", "q"):
+        for name in ("coordinates", "x", "previous", "q"):
             old = self.memory[name]
             if old.size:
                 self.memory[name] = np.zeros(capacity, dtype=old.dtype)

@@ -58,7 +58,7 @@ from .layout import (
     ZOJA,
 )
 from .onehot import boost
-from .rows import add_rows, column, member, slopes
+from .rows import add_rows, column, member, slope_changes, slopes, slopes_at
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
@@ -97,13 +97,15 @@ class Rule(NamedTuple):
     zeros: bool
     refresh: int
     image: bool
+    follows: bool
     exact: bool
 
 
 class Work(NamedTuple):
     """Everything that changes: what a checkpoint saves, but for the scratch arrays at the end.
 
-    `everyone` has a number per sample: the table of SAG and SAGA, scratch for the full gradients of the others.
+    `everyone` has a number per sample: the table of SAG and SAGA, the slopes at L-SVRG's reference point, scratch for
+    the full gradients of the others.
     """
 
     whole: Any
@@ -113,17 +115,15 @@ class Work(NamedTuple):
     coordinates: Any
     x: Any
     previous: Any
-    reference: Any
     q: Any
     everyone: Any
     margins: Any
     batch: Any
     change: Any
+    image: Any
     held: Any
     blocks: Any
     marked: Any
-    image: Any
-    other: Any
     log: Any
 
 
@@ -147,8 +147,18 @@ def draw(rng, population, marked, batch):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def batch_slopes(model, work, batch, x, out):  # type: ignore[no-untyped-def]
+def batch_slopes(model, rule, work, batch, out):  # type: ignore[no-untyped-def]
     """Derivatives of the f_i of the batch in their margins at x."""
+    if rule.follows:
+        margins, scale = work.margins, work.real[MARGIN_SCALE]
+        slopes_at(model.y, model.sample_weight, model.loss, model.parameter, batch, margins, scale, out)
+    else:
+        slopes_of(model, work, batch, work.x, out)
+
+
+@jit()
+def slopes_of(model, work, batch, x, out):  # type: ignore[no-untyped-def]
+    """The same at any point, by products with the rows."""
     slopes(
         model.data,
         model.indices,
@@ -169,7 +179,7 @@ def batch_slopes(model, work, batch, x, out):  # type: ignore[no-untyped-def]
 @jit()
 def full_gradient(model, work, x):  # type: ignore[no-untyped-def]
     """g = grad f(x); leaves the slopes of all samples in `everyone`."""
-    batch_slopes(model, work, None, x, work.everyone)
+    slopes_of(model, work, None, x, work.everyone)
     work.g[:] = 0.0
     add_rows(model.data, model.indices, model.indptr, None, work.everyone, 1.0 / model.y.size, work.g)
 
@@ -207,6 +217,11 @@ def follow_margins(model, rule, work):  # type: ignore[no-untyped-def]
     if work.whole[ITERATION] % rule.refresh == 0 or scale < TINY:
         form_margins(model, work)
         return
+    if work.image.size > 0 and work.whole[BOOSTED]:  # A vbar is at hand from the step
+        for i in range(work.margins.size):
+            work.margins[i] = scale * work.margins[i] + length * work.image[i]
+        work.real[MARGIN_SCALE] = 1.0
+        return
     work.real[MARGIN_SCALE] = scale
     for k in range(1, work.whole[COUNT] + 1):
         if work.q[k] != 0.0:
@@ -238,8 +253,7 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
         return
     whole, real, g, table, batch, change = work.whole, work.real, work.g, work.everyone, work.batch, work.change
     t, m, b = whole[ITERATION], model.y.size, batch.size
-    follows = rule.image and model.gram.size == 0
-    if follows and t > 0:
+    if rule.follows and t > 0:
         follow_margins(model, rule, work)
     if rule.estimator == HEAVY_BALL:
         if rate == 1.0:
@@ -251,7 +265,7 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
                 g *= real[SCALE]
                 real[SCALE] = 1.0
         draw(rng, m, work.marked, batch)
-        batch_slopes(model, work, batch, work.x, change)
+        batch_slopes(model, rule, work, batch, change)
         add_rows(model.data, model.indices, model.indptr, batch, change, rate / (b * real[SCALE]), g)
         whole[SAMPLE_GRADIENTS] += b
         return
@@ -262,17 +276,14 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
         full_gradient(model, work, work.x)
         if rule.estimator == SAG:
             table /= m
-        if rule.estimator == LSVRG:
-            work.reference[:] = work.x
         whole[SAMPLE_GRADIENTS] += m
         whole[FULL_GRADIENTS] += 1
-    if follows and t == 0:
+    if rule.follows and t == 0:
         form_margins(model, work)
     if full:
         return
     if rule.estimator == LSVRG and rng.random() < rule.probability:
         full_gradient(model, work, work.previous)
-        work.reference[:] = work.previous
         whole[SAMPLE_GRADIENTS] += m
         whole[FULL_GRADIENTS] += 1
     elif t > 1 and (rule.estimator == LSVRG or rule.estimator == SAGA):
@@ -283,19 +294,33 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
             back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
             add_rows(model.data, model.indices, model.indptr, batch, change, back, g)
     draw(rng, m, work.marked, batch)
-    batch_slopes(model, work, batch, work.x, change)
-    if rule.estimator == SAG or rule.estimator == SAGA:
+    if rule.estimator == SARAH:
+        slope_changes(
+            model.data,
+            model.indices,
+            model.indptr,
+            model.y,
+            model.sample_weight,
+            model.loss,
+            model.parameter,
+            batch,
+            work.slots,
+            work.coordinates,
+            whole[COUNT],
+            work.x,
+            work.previous,
+            change,
+        )
+        whole[SAMPLE_GRADIENTS] += 2 * b
+    else:
+        batch_slopes(model, rule, work, batch, change)
         factor = 1.0 / m if rule.estimator == SAG else 1.0  # SAG's table holds alpha_i = f_i' / m
         for k in range(b):
             fresh = factor * change[k]
             change[k] = fresh - table[batch[k]]
-            table[batch[k]] = fresh
+            if rule.estimator != LSVRG:  # whose table stays that of the reference point
+                table[batch[k]] = fresh
         whole[SAMPLE_GRADIENTS] += b
-    else:
-        batch_slopes(model, work, batch, work.reference if rule.estimator == LSVRG else work.previous, work.other)
-        for k in range(b):
-            change[k] -= work.other[k]
-        whole[SAMPLE_GRADIENTS] += 2 * b
     if rule.estimator == SAG and t % rule.refresh == 0:
         combine_table(model, work, 1.0)
     else:

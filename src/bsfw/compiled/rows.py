@@ -17,6 +17,10 @@ from . import losses
 from ._jit import jit
 
 
+FORESEEN = 16
+"""With fewer than one column in so many in the support, a branch skips the others; else slot 0 multiplies by zero."""
+
+
 def member(batch: Any, k: Any) -> Any:
     """batch[k], or k itself if `batch` is None, which stands for all samples or rows."""
 
@@ -28,8 +32,35 @@ def _member(batch, k) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
     return lambda batch, k: batch[k]
 
 
+def row_dots(
+    data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinates: Any, count: Any, x: Any, other: Any
+) -> Any:
+    """<a_i, x> and <a_i, other> for two points in compact form. O(nonzeros of the row), O(count) for dense data."""
+
+
+@overload(row_dots)
+def _row_dots(data, indices, indptr, i, slots, coordinates, count, x, other) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
+    def dense(data, indices, indptr, i, slots, coordinates, count, x, other):  # type: ignore[no-untyped-def]
+        one = two = 0.0
+        for k in range(np.uint64(1), np.uint64(count + 1)):
+            one += data[i, coordinates[k]] * x[k]
+            two += data[i, coordinates[k]] * other[k]
+        return one, two
+
+    def sparse(data, indices, indptr, i, slots, coordinates, count, x, other):  # type: ignore[no-untyped-def]
+        one = two = 0.0
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            k = slots[np.uint64(indices[p])]
+            if k:  # few columns are in the support, so that the branch is foreseen and the entry not even read
+                one += data[p] * x[k]
+                two += data[p] * other[k]
+        return one, two
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
 def row_dot(data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinates: Any, count: Any, x: Any) -> Any:
-    """<a_i, x> for x in compact form. O(nonzeros of the row), or O(count) for dense data."""
+    """<a_i, x>: the first number of `row_dots`."""
 
 
 @overload(row_dot)
@@ -42,8 +73,14 @@ def _row_dot(data, indices, indptr, i, slots, coordinates, count, x) -> Callable
 
     def sparse(data, indices, indptr, i, slots, coordinates, count, x):  # type: ignore[no-untyped-def]
         total = 0.0
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            total += data[p] * x[slots[np.uint64(indices[p])]]
+        if FORESEEN * count < slots.size:
+            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                k = slots[np.uint64(indices[p])]
+                if k:
+                    total += data[p] * x[k]
+        else:
+            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                total += data[p] * x[slots[np.uint64(indices[p])]]
         return total
 
     return dense if isinstance(indices, types.NoneType) else sparse
@@ -91,6 +128,29 @@ def slopes(  # type: ignore[no-untyped-def]
         i = member(batch, k)
         z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
         d = losses.derivative(loss, z, y[i], parameter)
+        out[k] = d * weight[i] if weighted else d
+
+
+@jit()
+def slope_changes(  # type: ignore[no-untyped-def]
+    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, other, out
+):
+    """out[k] = w_i (phi'(<a_i, x>, y_i) - phi'(<a_i, other>, y_i)) for the k-th sample i of the batch."""
+    weighted = weight.size > 0
+    for k in range(out.size):
+        i = batch[k]
+        z, w = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
+        d = losses.derivative(loss, z, y[i], parameter) - losses.derivative(loss, w, y[i], parameter)
+        out[k] = d * weight[i] if weighted else d
+
+
+@jit()
+def slopes_at(y, weight, loss, parameter, batch, margins, scale, out):  # type: ignore[no-untyped-def]
+    """out[k] = w_i phi'(scale margins[i], y_i): no product with A, since the margins are known."""
+    weighted = weight.size > 0
+    for k in range(out.size):
+        i = member(batch, k)
+        d = losses.derivative(loss, scale * margins[i], y[i], parameter)
         out[k] = d * weight[i] if weighted else d
 
 

@@ -8,10 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, positive, positive_int
+from .. import compiled
+from .._arrays import Array, is_complex, positive, positive_int
+from ..boosting import Direction
 from ..vertices import Sparse, Vertex
 from ._common import as_double, as_inexact, phases, scaled, worst
 from .base import Constraint
+
+
+def _compiles(m: Array, x: Array) -> bool:
+    """Whether compiled code knows what to do with these arrays, and is there."""
+    return m.shape == x.shape and not is_complex(np.result_type(m, x)) and compiled.available()
 
 
 class KSparse(Constraint):
@@ -49,6 +56,16 @@ class KSparse(Constraint):
         equal = np.flatnonzero(magnitude == threshold)[: self.k - above.size]
         indices = np.sort(np.concatenate([above, equal]))
         return Sparse(indices, -self.radius * phases(g.ravel()[indices]), g.shape)
+
+    def boost(self, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction:
+        """Algorithm Boost, exact: O(n) once, then O(support + visited) a round instead of O(n)."""
+        found = None
+        if type(self).lmo is KSparse.lmo and _compiles(m, x):
+            from ..compiled.ksparse import boost_k_sparse
+
+            self.check_shape(m.shape)
+            found = boost_k_sparse(self.k, self.radius, m, x, max_rounds, min_gain)
+        return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:
         magnitude = np.abs(x)
@@ -116,6 +133,16 @@ class GroupBall(Constraint):
         if norms[best] == 0.0:
             return Sparse(indices[:1], np.array([-self.radius], dtype=g.dtype), g.shape)
         return Sparse(indices, (-self.radius / float(norms[best])) * g.ravel()[indices], g.shape)
+
+    def boost(self, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction:
+        """Algorithm Boost, exact: O(n) once, then O(touched groups) a round instead of O(n)."""
+        found = None
+        if type(self).lmo is GroupBall.lmo and _compiles(m, x):
+            from ..compiled.groups import boost_groups
+
+            self.check_shape(m.shape)
+            found = boost_groups(self.groups, self._order, self._starts, self.radius, m, x, max_rounds, min_gain)
+        return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:
         x = np.asarray(x)

@@ -10,6 +10,7 @@ import numpy as np
 from .._arrays import Array
 from .._sampling import draw
 from ..objectives.base import Objective
+from ..objectives.linear_model import LinearModel
 from ..theory import EstimatorConstants
 from .base import BatchEstimator, Memory
 
@@ -32,8 +33,9 @@ class CoinEstimator(BatchEstimator):
 class LSVRG(CoinEstimator):
     """m^t = (1/b) sum_{i in S_t} (grad f_i(x^t) - grad f_i(w^t)) + grad f(w^t) (paper, "L-SVRG").
 
-    w^t = x^{t-1} with probability p, else w^{t-1}. Memory: two vectors of n. Cost: 2b sample gradients an iteration,
-    m more when the coin falls, and m at t = 0.
+    w^t = x^{t-1} with probability p, else w^{t-1}. A linear model keeps the slopes of all samples at w (m numbers and
+    a vector of n) and pays b sample gradients an iteration; other finite sums keep w itself (two vectors of n) and pay
+    2b. Both pay m more when the coin falls, and m at t = 0.
 
     Parameters
     ----------
@@ -55,8 +57,9 @@ class LSVRG(CoinEstimator):
         )
 
     def init(self, objective: Objective, x: Array, rng: np.random.Generator) -> tuple[Array, Memory]:
-        gradient = objective.gradient(x)
-        return gradient, {"w": x, "w_gradient": gradient}
+        memory: Memory = {}
+        self._refer_to(objective, x, memory)
+        return memory["gradient"], memory
 
     def update(
         self, objective: Objective, x: Array, x_previous: Array, t: int, m: Array, memory: Memory,
@@ -64,8 +67,19 @@ class LSVRG(CoinEstimator):
     ) -> Array:  # fmt: skip
         assert objective.n_samples is not None
         if rng.random() < self.p(objective.n_samples):
-            memory["w"] = x_previous
-            memory["w_gradient"] = objective.gradient(x_previous)
+            self._refer_to(objective, x_previous, memory)
         batch = draw(rng, objective.n_samples, self.batch(objective.n_samples))
-        w = memory["w"]
-        return objective.batch_gradient(x, batch) - objective.batch_gradient(w, batch) + memory["w_gradient"]
+        if isinstance(objective, LinearModel):
+            change = objective.sample_derivatives(x, batch) - memory["slopes"][batch]
+            return objective.combine_rows(change, batch) / len(batch) + memory["gradient"]
+        difference = objective.batch_gradient(x, batch) - objective.batch_gradient(memory["w"], batch)
+        return difference + memory["gradient"]
+
+    @staticmethod
+    def _refer_to(objective: Objective, w: Array, memory: Memory) -> None:
+        """Make w the reference: a full pass."""
+        if isinstance(objective, LinearModel):
+            memory["slopes"] = objective.all_derivatives(w)
+            memory["gradient"] = objective.combine_rows(memory["slopes"]) / objective.n_samples
+        else:
+            memory["w"], memory["gradient"] = w, objective.gradient(w)

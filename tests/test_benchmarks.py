@@ -1,0 +1,204 @@
+"""The benchmark suite runs on tiny sizes, and what it compares with is right. Nothing here looks at a time."""
+
+import json
+import math
+import sys
+
+import numpy as np
+import pytest
+
+import bsfw
+from benchmarks import __main__ as suite
+from benchmarks import curves, data, literal, solvers, timing
+from benchmarks.data import Problem, Sizes
+from benchmarks.reference import liblinear, reference
+from benchmarks.rows import Row, rows
+
+TINY = Sizes(
+    m=300, n=200, per_row=10, batch=30, taus=(20.0,), wide=(200, 400), tall=40_000, text_iterations=10,
+    small_iterations=10, repeats=1, cap=0.05,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return data.rcv1_like(TINY, 20.0)
+
+
+@pytest.fixture
+def no_peers(monkeypatch):
+    for name in ("copt", "skglm", "celer"):
+        monkeypatch.setitem(sys.modules, name, None)
+    solvers._for_copt.cache_clear()
+
+
+@pytest.mark.parametrize("boosted", [True, False])
+@pytest.mark.parametrize("estimator", literal.ESTIMATORS)
+def test_literal_transcription_follows_bsfw_where_no_draw_matters(problem, estimator, boosted):
+    m = len(problem.y)  # a batch of all samples leaves nothing to chance
+    x, _, _ = literal.run(
+        problem.A, problem.y, problem.tau, estimator=estimator, batch=m, iterations=12, boosted=boosted
+    )  # fmt: skip
+    ours = bsfw.minimize(
+        problem.objective, bsfw.L1Ball(problem.tau), estimator=solvers.ESTIMATORS[estimator](m), max_iter=12,
+        max_rounds=None if boosted else 1, rng=0,
+    )  # fmt: skip
+    np.testing.assert_allclose(x, ours.x, atol=1e-9 * problem.tau)
+
+
+@pytest.mark.parametrize("max_rounds", [1, 3, 10_000])
+def test_literal_boost_equals_the_generic_one(rng, max_rounds):
+    m, x = rng.standard_normal(40), np.zeros(40)
+    x[:3] = 2.0, -1.0, 0.5
+    direction, (index, value), rounds = literal.boost(m, x, 5.0, max_rounds)
+    expected = bsfw.boost(m, x, bsfw.L1Ball(5.0).lmo, max_rounds, literal.MIN_GAIN)
+    np.testing.assert_allclose(direction, expected.dense(x), atol=1e-12)
+    assert rounds == expected.rounds
+    assert expected.vertex.dense(float)[index] == value
+
+
+@pytest.mark.parametrize("estimator", literal.ESTIMATORS)
+def test_literal_decays_are_those_of_the_package(problem, estimator):
+    q, horizon = problem.batch / len(problem.y), 500
+    for boosted in (True, False):
+        solver = bsfw.Solver(
+            problem.objective, bsfw.L1Ball(problem.tau), solvers.ESTIMATORS[estimator](problem.batch), horizon=horizon,
+            max_rounds=None if boosted else 1,
+        )  # fmt: skip
+        eta = literal.decay(estimator, boosted, q, horizon)
+        for t in (0, 1, 100, 249, 250, 499):
+            assert min(1.0, eta(t)) == pytest.approx(solver.decay(t), rel=1e-12)
+
+
+def test_synthetic_text_has_unit_rows_both_labels_and_the_asked_sparsity():
+    A, y = data.text_like(2000, 5000, 40)
+    again, _ = data.text_like(2000, 5000, 40)
+    assert A.shape == (2000, 5000)
+    assert A.dtype == np.float64
+    assert A.indices.dtype == np.int32
+    assert A.nnz / 2000 == pytest.approx(40, rel=0.1)
+    np.testing.assert_allclose(A.multiply(A).sum(axis=1), 1.0)
+    assert abs(y.mean()) < 0.1
+    np.testing.assert_array_equal(A.indices, again.indices)
+    counts = np.sort(np.bincount(A.indices, minlength=5000))[::-1]
+    assert counts[:50].sum() > 20 * counts[-2500:].mean() * 50  # a few columns are frequent, most are rare
+
+
+def test_reference_is_certified_and_its_penalty_matches_the_radius(problem):
+    known = reference(problem)
+    assert 0 <= known.error < 1e-4
+    x = liblinear(problem, known.C, 1e-10)
+    assert np.abs(x).sum() == pytest.approx(problem.tau, rel=1e-4)
+    gradient = problem.A.T @ (-problem.y / (1 + np.exp(problem.y * (problem.A @ x)))) / len(problem.y)
+    assert np.abs(gradient).max() == pytest.approx(known.penalty, rel=1e-3)  # optimality of the penalised problem
+
+
+def test_gap_bounds_the_suboptimality_and_points_are_scaled_into_the_ball(problem):
+    x = problem.into_ball(np.full(200, 1.0))
+    assert np.abs(x).sum() == pytest.approx(problem.tau)
+    assert problem.value(x) - reference(problem).value <= problem.gap(x)
+    inside = np.full(200, 1e-3)
+    np.testing.assert_array_equal(problem.into_ball(inside), inside)
+
+
+def test_a_time_per_iteration_does_not_contain_the_start():
+    class Fake:
+        name = "fake"
+
+        def seconds(self, problem, iterations, seed):
+            return 7.0 + 0.5 * iterations, iterations
+
+    assert timing.seconds_per_iteration(Fake(), None, 100, 0) == pytest.approx(0.5)
+
+
+def test_competitors_take_turns():
+    order = []
+    samples = timing.interleaved({"a": lambda k: order.append("a") or k, "b": lambda k: order.append("b") or -k}, 3)
+    assert order == ["a", "b"] * 3
+    assert timing.medians(samples) == {"a": 1, "b": -1}
+
+
+def test_first_time_is_that_of_the_first_point_good_enough():
+    points = [(1.0, 0.5), (2.0, 0.1), (3.0, 0.01)]
+    assert timing.first_time(points, 0.1) == 2.0
+    assert math.isinf(timing.first_time(points, 1e-3))
+
+
+@pytest.mark.parametrize(
+    ("bound", "ours", "peer", "ratio", "verdict"),
+    [
+        (">= 5", 2.0, 12.0, 6.0, "ok"),
+        (">= 5", 2.0, 8.0, 4.0, "NOT"),
+        (">= 5", 2.0, math.inf, 10.0, "ok"),  # given up after 20 seconds
+        (">= 5", math.inf, 8.0, math.nan, "NOT"),
+        ("<= 1.10", 2.1, 2.0, 1.05, "ok"),
+        ("<= 1.10", 2.3, 2.0, 1.15, "NOT"),
+        ("<= 3", 2.5, None, 2.5, "ok"),
+        ("<= 3", 3.5, None, 3.5, "NOT"),
+        ("", 2.0, 4.0, 2.0, "-"),
+    ],
+)
+def test_verdicts(bound, ours, peer, ratio, verdict):
+    row = Row("copt", "", "", "" if peer is None else "copt", bound, "ms", lambda: {}, cap=20.0)
+    found = suite.judge(row, {"ours": [ours], **({} if peer is None else {"peer": [peer]})})
+    assert found["verdict"] == verdict
+    assert found["ratio"] == pytest.approx(ratio, nan_ok=True)
+
+
+def test_every_row_of_the_table_runs(capsys, no_peers, monkeypatch):
+    monkeypatch.setattr(data, "mushrooms", lambda sizes: data.rcv1_like(sizes, 20.0))
+    monkeypatch.setattr(data, "has_news20", lambda: False)
+    chosen = [row for row in rows(TINY) if row.family not in ("cold-start", "memory")]
+    table = suite.run(chosen)
+    printed = capsys.readouterr().out
+    assert not any(row.get("failed") for row in table)
+    assert {row["family"] for row in table} == set(suite.FAMILIES) - {"cold-start", "memory"}
+    for row in table:
+        if row["peer"].startswith("copt"):
+            assert row["verdict"] == "copt not installed"
+        else:
+            assert row["ratio"] > 0
+    assert "copt not installed" in printed
+    json.dumps(suite._plain(table), allow_nan=False)
+
+
+def test_rows_in_processes_of_their_own_run():
+    families = {"cold-start": 3, "memory": 10}
+    assert {f: sum(row.family == f for row in rows(TINY)) for f in families} == families
+    memory = next(row for row in rows(TINY) if row.family == "memory")
+    assert suite.judge(memory, memory.measure())["ratio"] > 1  # x and the estimate, at least
+
+
+def test_a_row_that_fails_is_named_and_gives_an_exit_code(capsys, monkeypatch):
+    def broken() -> timing.Samples:
+        raise ZeroDivisionError
+
+    row = Row("copt", "nowhere", "ours", "copt", ">= 5", "us", broken)
+    monkeypatch.setattr(suite, "rows", lambda sizes: iter([row]))
+    assert suite.main(["--quick", "--only", "copt"]) == 1
+    assert "error: ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_unknown_family_is_refused(capsys):
+    with pytest.raises(SystemExit):
+        suite.main(["--only", "nothing"])
+    assert "unknown family nothing" in capsys.readouterr().err
+
+
+def test_curves_draw_what_is_installed_and_name_the_first(tmp_path, monkeypatch, capsys, no_peers, problem):
+    monkeypatch.setattr(curves, "problems", lambda sizes: [problem])
+    text = curves.main(["--out", str(tmp_path / "figure.png"), "--json", str(tmp_path / "times.json")], TINY)
+    assert (tmp_path / "figure.png").stat().st_size > 5000
+    assert "copt SAG: not installed" in capsys.readouterr().out
+    known = json.loads((tmp_path / "times.json").read_text())
+    assert set(known["seconds"][problem.name]) == {
+        "bsfw boosted SAGA", "bsfw boosted SAG", "bsfw vanilla SAG", "liblinear", "scikit-learn saga",
+    }  # fmt: skip
+    assert "first is" in text
+    assert "given to them for nothing" in text
+
+
+def test_problem_is_the_logistic_loss(problem):
+    x = np.linspace(-1, 1, 200)
+    assert isinstance(problem, Problem)
+    assert problem.value(x) == pytest.approx(problem.objective.value(x), rel=1e-12)
