@@ -280,3 +280,31 @@ def test_without_numba_the_reference_takes_over(classification, monkeypatch):
     state = insisting.init()
     with pytest.raises(ValueError, match="needs Numba"):
         insisting.engine(state)
+
+
+def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
+    from bsfw.compiled import passes
+
+    rng = np.random.default_rng(8)
+    y = np.where(rng.random(500) > 0.5, 1.0, -1.0)
+    monkeypatch.setattr(passes, "PARALLEL", 1)
+    for A in (sp.random(500, 60, density=0.1, random_state=3, format="csr"), rng.standard_normal((500, 30))):
+        runs = []
+        for threads in (1, 2, 3):
+            monkeypatch.setattr(passes, "cores", lambda threads=threads: threads)
+            for estimator in (bsfw.FullGradient(), bsfw.LSVRG(batch_size=50), bsfw.SARAH(batch_size=50)):
+                runs.append(
+                    bsfw.minimize(bsfw.Logistic(A, y), bsfw.L1Ball(3.0), estimator=estimator, max_iter=60, rng=0).x
+                )
+        for k in range(3):
+            np.testing.assert_array_equal(runs[k], runs[3 + k])
+            np.testing.assert_array_equal(runs[k], runs[6 + k])
+
+
+def test_threads_follow_the_environment(monkeypatch):
+    from bsfw.compiled.passes import cores
+
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert cores() == 1
+    monkeypatch.delenv("OMP_NUM_THREADS")
+    assert cores() >= 1

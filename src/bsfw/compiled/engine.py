@@ -21,7 +21,7 @@ from ..objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, T
 from ..results import Status
 from ..steps import ImageStep, Move, PaperStep
 from ..vertices import OneHot
-from . import kernels, layout, losses
+from . import kernels, layout, losses, passes
 from .onehot import BLOCK
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class CompiledEngine:
             columns = rows
         else:
             rows = (A.data, A.indices, A.indptr)
-            if self.rule.follows:
+            if self.rule.follows or self.rule.estimator in (layout.FULL, layout.LSVRG, layout.SARAH):
                 csc = objective.columns
                 columns = (csc.data, csc.indices, csc.indptr)
             else:
@@ -192,6 +192,17 @@ class CompiledEngine:
                 self.memory[name] = np.zeros(capacity, dtype=old.dtype)
                 self.memory[name][: old.size] = old
 
+    def _full_pass(self) -> None:
+        """The slopes of all samples and the full gradient, where the kernel asked for them."""
+        memory, whole = self.memory, self.memory["whole"]
+        x = memory["previous"] if whole[layout.PASS_AT_PREVIOUS] else memory["x"]
+        passes.slopes(
+            self.model, memory["slots"], memory["coordinates"], whole[layout.COUNT], x, memory["everyone"]
+        )  # fmt: skip
+        passes.gradient(self.model, memory["everyone"], memory["g"])
+        whole[layout.SAMPLE_GRADIENTS] += self.m
+        whole[layout.FULL_GRADIENTS] += 1
+
     def _rates(self, first: int, count: int) -> Array:
         estimator = self.solver.estimator
         if not isinstance(estimator, HeavyBall):
@@ -210,6 +221,8 @@ class CompiledEngine:
         )
         if status == layout.GROW:
             self._grow()
+        elif status == layout.FULL_PASS:
+            self._full_pass()
         whole = self.memory["whole"]
         state.iteration = int(whole[layout.ITERATION])
         state.lmo_calls = int(whole[layout.LMO_CALLS])
@@ -223,7 +236,7 @@ class CompiledEngine:
 
     def look(self, state: State) -> Direction | None:
         """The estimate and Boost; the vertices stay here."""
-        while (status := self._call(state, layout.LOOK, 1)) == layout.GROW:
+        while (status := self._call(state, layout.LOOK, 1)) in _AGAIN:
             pass
         if status == layout.NOT_FINITE:
             return None
@@ -255,7 +268,9 @@ class CompiledEngine:
             before = state.seconds
             count = min(self._chunk, until - state.iteration)
             status = self._call(state, layout.RUN, count, gap_tol, (gradients, calls))
-            if status not in (layout.DONE, layout.GROW):
+            if status in _AGAIN:
+                continue
+            if status != layout.DONE:
                 return
             if state.seconds - before < CHUNK_SECONDS / 2:
                 self._chunk *= 2
@@ -270,6 +285,8 @@ class CompiledEngine:
         state.m = (self.memory["real"][layout.SCALE] * self.memory["g"]).reshape(self.solver.shape)
 
 
+_AGAIN = (layout.GROW, layout.FULL_PASS)
+"""Reasons of a kernel to return that the engine sees to itself."""
 _COUNTERS = {
     "sample_gradients": layout.SAMPLE_GRADIENTS,
     "coordinate_gradients": layout.COORDINATE_GRADIENTS,

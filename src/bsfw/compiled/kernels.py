@@ -26,7 +26,7 @@ from .layout import (
     ESTIMATE,
     ETA,
     FULL,
-    FULL_GRADIENTS,
+    FULL_PASS,
     FUNCTION_VALUES,
     GAMMA,
     GAP,
@@ -44,6 +44,8 @@ from .layout import (
     MOVE,
     NORM,
     NOT_FINITE,
+    PASS_AT_PREVIOUS,
+    PASSED,
     PHASE,
     RUN,
     SAG,
@@ -177,14 +179,6 @@ def slopes_of(model, work, batch, x, out):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def full_gradient(model, work, x):  # type: ignore[no-untyped-def]
-    """g = grad f(x); leaves the slopes of all samples in `everyone`."""
-    slopes_of(model, work, None, x, work.everyone)
-    work.g[:] = 0.0
-    add_rows(model.data, model.indices, model.indptr, None, work.everyone, 1.0 / model.y.size, work.g)
-
-
-@jit()
 def combine_table(model, work, factor):  # type: ignore[no-untyped-def]
     """g = factor A^T table."""
     work.g[:] = 0.0
@@ -247,14 +241,22 @@ def read_coordinate(model, rule, work, j):  # type: ignore[no-untyped-def]
 
 @jit()
 def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
-    """m^t, as the classes of `bsfw.estimators` state it; `rate` is Heavy Ball's r_t."""
+    """m^t, as the classes of `bsfw.estimators` state it; `rate` is Heavy Ball's r_t.
+
+    Returns FULL_PASS if it needs the slopes of all samples in `everyone` and the full gradient in g, at x or at the
+    previous point (`passes` makes them on all cores); it goes on when called again.
+    """
     if rule.estimator == SEGA or rule.estimator == JAGUAR or rule.estimator == ZOJA:
         estimate_coordinates(model, rule, work, rng)
-        return
+        return DONE
     whole, real, g, table, batch, change = work.whole, work.real, work.g, work.everyone, work.batch, work.change
     t, m, b = whole[ITERATION], model.y.size, batch.size
-    if rule.follows and t > 0:
-        follow_margins(model, rule, work)
+    passed = whole[PHASE] == PASSED
+    if rule.follows and not passed:
+        if t == 0:
+            form_margins(model, work)
+        else:
+            follow_margins(model, rule, work)
     if rule.estimator == HEAVY_BALL:
         if rate == 1.0:
             g[:] = 0.0
@@ -268,25 +270,20 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
         batch_slopes(model, rule, work, batch, change)
         add_rows(model.data, model.indices, model.indptr, batch, change, rate / (b * real[SCALE]), g)
         whole[SAMPLE_GRADIENTS] += b
-        return
-    full = t == 0 or rule.estimator == FULL
-    if not full and rule.estimator == SARAH:
-        full = rng.random() < rule.probability
-    if full and not (rule.estimator == SAG and rule.zeros):
-        full_gradient(model, work, work.x)
+        return DONE
+    if not passed:
+        here = t == 0 or rule.estimator == FULL or (rule.estimator == SARAH and rng.random() < rule.probability)
+        if here and rule.estimator == SAG and rule.zeros:
+            return DONE
+        if here or (rule.estimator == LSVRG and rng.random() < rule.probability):
+            whole[PASS_AT_PREVIOUS] = not here
+            whole[PHASE] = PASSED
+            return FULL_PASS
+    elif not whole[PASS_AT_PREVIOUS]:
         if rule.estimator == SAG:
-            table /= m
-        whole[SAMPLE_GRADIENTS] += m
-        whole[FULL_GRADIENTS] += 1
-    if rule.follows and t == 0:
-        form_margins(model, work)
-    if full:
-        return
-    if rule.estimator == LSVRG and rng.random() < rule.probability:
-        full_gradient(model, work, work.previous)
-        whole[SAMPLE_GRADIENTS] += m
-        whole[FULL_GRADIENTS] += 1
-    elif t > 1 and (rule.estimator == LSVRG or rule.estimator == SAGA):
+            table /= m  # alpha_i = f_i' / m
+        return DONE
+    if t > 1 and not passed and (rule.estimator == LSVRG or rule.estimator == SAGA):
         # g was m^{t-1} = base + correction / b; go back to the base, which for SAGA has taken in correction / m.
         if rule.estimator == SAGA and (t - 1) % rule.refresh == 0:
             combine_table(model, work, 1.0 / m)
@@ -326,6 +323,7 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
     else:
         factor = 1.0 if rule.estimator == SAG else 1.0 / b
         add_rows(model.data, model.indices, model.indptr, batch, change, factor, g)
+    return DONE
 
 
 @jit()
@@ -437,8 +435,10 @@ def advance(model, rule, work, eta):  # type: ignore[no-untyped-def]
 def look(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
     """The estimate and Boost, as far as they are not done yet."""
     whole = work.whole
-    if whole[PHASE] == ESTIMATE:
-        estimate(model, rule, work, rate, rng)
+    if whole[PHASE] == ESTIMATE or whole[PHASE] == PASSED:
+        status = estimate(model, rule, work, rate, rng)
+        if status != DONE:
+            return status
         whole[PHASE] = BOOST
     if whole[PHASE] == BOOST:
         if whole[COUNT] + 2 >= work.x.size:

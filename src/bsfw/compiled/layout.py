@@ -18,8 +18,9 @@ from __future__ import annotations
     COORDINATE_GRADIENTS,
     FUNCTION_VALUES,
     FULL_GRADIENTS,
+    PASS_AT_PREVIOUS,  # whether the full pass asked for is at x^{t-1}
     WHOLE_SIZE,
-) = range(15)
+) = range(16)
 
 # Positions in `real` (float64).
 (
@@ -38,15 +39,16 @@ from __future__ import annotations
     REAL_SIZE,
 ) = range(13)
 
-ESTIMATE, BOOST, MOVE = range(3)
-"""Phases of an iteration. A kernel may return between two of them and is entered again where it left."""
+ESTIMATE, PASSED, BOOST, MOVE = range(4)
+"""Phases of an iteration; PASSED is in the middle of the estimate, after the full pass it asked for. A kernel may
+return between two of them and is entered again where it left."""
 
 RUN, LOOK, ADVANCE = range(3)
 """How far a call of `kernels.run` goes: through many iterations, to before the next move, to after it."""
 
-DONE, GROW, NOT_FINITE, GAP_REACHED, BUDGET = range(5)
-"""Why a kernel returned: all asked iterations done; the compact arrays are full; m is not finite; the exact gap is at
-most the tolerance; a budget is used up."""
+DONE, GROW, FULL_PASS, NOT_FINITE, GAP_REACHED, BUDGET = range(6)
+"""Why a kernel returned: all asked iterations done; the compact arrays are full; a full pass is wanted; m is not
+finite; the exact gap is at most the tolerance; a budget is used up."""
 
 L1, WEIGHTED_L1, SIMPLEX, SOLID_SIMPLEX = range(4)
 """Sets with one-hot vertices."""

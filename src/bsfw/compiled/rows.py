@@ -16,7 +16,6 @@ from numba.extending import overload
 from . import losses
 from ._jit import jit
 
-
 FORESEEN = 16
 """With fewer than one column in so many in the support, a branch skips the others; else slot 0 multiplies by zero."""
 

@@ -1,0 +1,116 @@
+"""Full passes over the data on all cores: the slopes of all samples, and the gradient.
+
+Threads split the samples, then the coordinates; every number is computed by one thread from start to end, so that the
+result does not depend on how many there are.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from .._arrays import Array
+from . import losses
+from ._jit import jit
+from .kernels import Model
+from .rows import add_rows, row_dot
+
+PARALLEL = 200_000
+"""Entries of the data below which one thread is faster than several."""
+_pools: dict[int, ThreadPoolExecutor] = {}
+
+
+def cores() -> int:
+    """Threads to use: the cores this process may run on, or OMP_NUM_THREADS if that is smaller."""
+    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(mine, int(wanted))) if wanted.isdecimal() else mine
+
+
+def _split(work: Callable[[int, int], None], size: int, entries: int) -> None:
+    """Call work(first, last) on ranges that make up range(size)."""
+    threads = cores() if entries >= PARALLEL else 1
+    if threads == 1:
+        work(0, size)
+        return
+    pool = _pools.get(os.getpid())  # a forked child has no threads of its parent's pool
+    if pool is None:
+        pool = _pools[os.getpid()] = ThreadPoolExecutor(cores(), thread_name_prefix="bsfw")
+    bounds = [size * k // (4 * threads) for k in range(4 * threads + 1)]
+    list(pool.map(work, bounds[:-1], bounds[1:]))
+
+
+@jit()
+def _slopes_between(  # type: ignore[no-untyped-def]
+    data, indices, indptr, y, weight, loss, parameter, slots, coordinates, count, x, first, last, out
+):
+    weighted = weight.size > 0
+    for i in range(first, last):
+        z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
+        d = losses.derivative(loss, z, y[i], parameter)
+        out[i] = d * weight[i] if weighted else d
+
+
+def _weighted_columns(
+    data: Any, indices: Any, indptr: Any, slopes: Any, factor: Any, first: Any, last: Any, g: Any
+) -> Any:
+    """g[j] = factor <A[:, j], slopes> for first <= j < last. A name only: see `rows`."""
+
+
+@overload(_weighted_columns)
+def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
+    def dense(data, indices, indptr, slopes, factor, first, last, g):  # type: ignore[no-untyped-def]
+        part = g[first:last]
+        part[:] = 0.0
+        for i in range(slopes.size):  # along the rows, which lie together in memory
+            row, coefficient = data[i, first:last], factor * slopes[i]
+            for j in range(part.size):
+                part[j] += coefficient * row[j]
+
+    def sparse(data, indices, indptr, slopes, factor, first, last, g):  # type: ignore[no-untyped-def]
+        for j in range(first, last):
+            total = 0.0
+            for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
+                total += data[p] * slopes[np.uint64(indices[p])]
+            g[j] = factor * total
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
+@jit()
+def _gradient_between(data, indices, indptr, slopes, factor, first, last, g):  # type: ignore[no-untyped-def]
+    _weighted_columns(data, indices, indptr, slopes, factor, first, last, g)
+
+
+def slopes(model: Model, slots: Array, coordinates: Array, count: int, x: Array, out: Array) -> None:
+    """out[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form."""
+
+    def part(first: int, last: int) -> None:
+        _slopes_between(
+            model.data, model.indices, model.indptr, model.y, model.sample_weight, model.loss, model.parameter, slots,
+            coordinates, count, x, first, last, out,
+        )  # fmt: skip
+
+    _split(part, model.y.size, model.data.size)
+
+
+def gradient(model: Model, slopes: Array, g: Array) -> None:
+    """g = (1/m) A^T slopes: by columns on all cores where the model has them, else row by row."""
+    factor = 1.0 / model.y.size
+    if model.columns.size == 0:
+        g[:] = 0.0
+        add_rows(model.data, model.indices, model.indptr, None, slopes, factor, g)
+        return
+
+    def part(first: int, last: int) -> None:
+        _gradient_between(
+            model.columns, model.column_indices, model.column_indptr, slopes, factor, first, last, g
+        )  # fmt: skip
+
+    _split(part, g.size, model.data.size)

@@ -1,0 +1,83 @@
+"""A guard that counts instead of timing: Python calls, allocations and oracle calls of compiled runs."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import bsfw
+from bsfw.compiled import kernels
+
+M, N = 4_000, 30_000
+ESTIMATORS = [
+    bsfw.FullGradient(),
+    bsfw.SAG(batch_size=50),
+    bsfw.SAGA(batch_size=50),
+    bsfw.LSVRG(batch_size=50),
+    bsfw.SARAH(batch_size=50),
+    bsfw.HeavyBall(batch_size=50),
+    bsfw.SEGA(),
+    bsfw.JAGUAR(),
+    bsfw.ZOJA(),
+]
+
+
+@pytest.fixture(scope="module")
+def objective():
+    rng = np.random.default_rng(0)
+    A = sp.random(M, N, density=10 / N, random_state=0, format="csr")
+    objective = bsfw.Logistic(A, np.where(rng.random(M) > 0.5, 1.0, -1.0))
+    _ = objective.columns  # the CSC form of the data is data, made once and kept
+    return objective
+
+
+def run(objective, estimator, iterations):
+    return bsfw.minimize(
+        objective, bsfw.L1Ball(20.0), estimator=estimator, max_iter=iterations, record_every=iterations, rng=0
+    )
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: e.name)
+def test_own_arrays_stay_below_three_vectors_of_n_and_three_of_m(objective, estimator):
+    run(objective, estimator, 3)  # compile first
+    solver = bsfw.Solver(objective, bsfw.L1Ball(20.0), estimator, horizon=100)
+    state = solver.init(rng=0)
+    tracemalloc.start()
+    engine = solver.engine(state)
+    limits = bsfw.Limits(max_iter=200)
+    engine.forward(state, 200, limits)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    allowed = 8 * (3 * N + 3 * M)
+    assert sum(array.nbytes for array in state.memory.values()) <= allowed
+    assert peak <= allowed + 200_000  # and nothing of size n came and went on the way
+
+
+@pytest.mark.parametrize("estimator", [bsfw.SAGA(batch_size=50), bsfw.JAGUAR()], ids=lambda e: e.name)
+def test_iterations_run_without_python_in_between(objective, estimator, monkeypatch):
+    calls = []
+    compiled = kernels.run
+    monkeypatch.setattr(kernels, "run", lambda *arguments: (calls.append(1), compiled(*arguments))[1])
+    run(objective, estimator, 5_000)
+    assert len(calls) < 250  # chunks double until one takes about 50 ms
+
+
+def test_support_is_what_was_visited_not_what_exists(objective):
+    solver = bsfw.Solver(objective, bsfw.L1Ball(20.0), bsfw.SAGA(batch_size=50), horizon=300)
+    state = solver.init(rng=0)
+    engine = solver.engine(state)
+    engine.forward(state, 300, bsfw.Limits(max_iter=300))
+    assert state.memory["x"].size <= 4 * state.lmo_calls
+    assert state.memory["x"].size < N / 4
+
+
+def test_oracle_calls_of_a_seeded_run_are_those_of_the_reference(objective):
+    calls = []
+    for engine in ("reference", "compiled"):
+        solver = bsfw.Solver(objective, bsfw.L1Ball(20.0), bsfw.SAGA(batch_size=50), engine=engine)
+        state = solver.init(rng=0)
+        for _ in range(20):
+            solver.step(state)
+        calls.append(state.lmo_calls)
+    assert calls[0] == calls[1]
