@@ -1,0 +1,166 @@
+"""The problems that are timed: l1-constrained logistic regression on synthetic and published data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+import bsfw
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """min (1/m) sum_i log(1 + exp(-y_i <a_i, x>)) over ||x||_1 <= tau, with the batch size of the paper.
+
+    Attributes
+    ----------
+    name : str
+        Of the data and the radius.
+    A : csr_array, (m, n)
+        float64 with int32 indices.
+    y : array, (m,)
+        -1 and +1.
+    tau : float
+        Radius.
+    batch : int
+        b_s.
+    """
+
+    name: str
+    A: sp.csr_array
+    y: Array
+    tau: float
+    batch: int
+
+    @cached_property
+    def objective(self) -> bsfw.Logistic:
+        """Kept, so that what bsfw derives from the data once (a CSC copy) is not in the time of an iteration."""
+        return bsfw.Logistic(self.A, self.y)
+
+    @cached_property
+    def smoothness(self) -> float:
+        return self.objective.smoothness()
+
+    def value(self, x: Array) -> float:
+        """f(x), independent of every solver."""
+        return float(np.logaddexp(0.0, -self.y * (self.A @ x)).mean())
+
+    def gap(self, x: Array) -> float:
+        """The exact Frank-Wolfe gap at x, an upper bound of f(x) - f*."""
+        gradient = self.A.T @ (-self.y / (1.0 + np.exp(self.y * (self.A @ x)))) / len(self.y)
+        return float(gradient @ x + self.tau * np.abs(gradient).max())
+
+    def into_ball(self, x: Array) -> Array:
+        """x, scaled into the ball if it lies outside."""
+        return x * min(1.0, self.tau / max(float(np.abs(x).sum()), 1e-300))
+
+
+def text_like(m: int, n: int, per_row: int, seed: int = 0) -> tuple[sp.csr_array, Array]:
+    """A matrix like tf-idf of news text, and labels of a sparse linear model with noise.
+
+    Columns are as frequent as words (Zipf-Mandelbrot), rare ones weigh more, the lengths of the rows are log-normal
+    with about `per_row` nonzeros in the mean, rows have unit length, and one label in twenty is flipped.
+    """
+    rng = np.random.default_rng(seed)
+    frequency = np.cumsum(1.0 / (np.arange(n) + max(1.0, n / 1000)))
+    frequency /= frequency[-1]
+    names = rng.permutation(n)  # frequent words are scattered over the columns, as in an alphabetical index
+    lengths = np.clip(rng.lognormal(np.log(per_row), 0.6, m) / np.exp(0.18) * 1.055, 1, n).astype(int)
+    rows = np.repeat(np.arange(m), lengths)
+    columns = names[np.searchsorted(frequency, rng.random(lengths.sum()))]
+    A = sp.csr_array((np.ones(len(rows)), (rows, columns)), shape=(m, n))  # sums duplicates: word counts
+    documents = np.bincount(A.indices, minlength=n)
+    A.data = (1.0 + np.log(A.data)) * np.log(m / np.maximum(documents, 1))[A.indices]
+    A.data /= np.repeat(np.sqrt(np.add.reduceat(A.data**2, A.indptr[:-1])), np.diff(A.indptr))
+    A = sp.csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=(m, n))
+    informative = rng.permutation(names[: max(4, n // 160)])[: max(2, n // 480)]  # among the more frequent words
+    weights = np.zeros(n)
+    weights[informative] = rng.choice([-1.0, 1.0], len(informative)) / np.arange(1, len(informative) + 1)
+    margins = A @ weights + 0.001 * rng.standard_normal(m)
+    y = np.where(margins > np.median(margins), 1.0, -1.0)
+    y[rng.random(m) < 0.02] *= -1.0
+    return A, y
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """How large and how long a run of the suite is. The paper's sizes by default.
+
+    Attributes
+    ----------
+    m, n, per_row, batch
+        Of the rcv1-like set.
+    taus : tuple of float
+        Radii on it.
+    wide : tuple of int
+        The two n between which the time of an iteration is compared.
+    tall : int
+        m of the tall set and n of the wide set of the memory rows.
+    text_iterations, small_iterations : int
+        Iterations of a timed run on the sparse text-like sets and on mushrooms.
+    repeats : int
+        Timed runs of every competitor, of which the median counts.
+    cap : float
+        Seconds after which a run to an accuracy is given up.
+    """
+
+    m: int = 20_242
+    n: int = 47_236
+    per_row: int = 73
+    batch: int = 742
+    taus: tuple[float, ...] = (100.0, 500.0, 2000.0)
+    wide: tuple[int, int] = (50_000, 500_000)
+    tall: int = 2_000_000
+    text_iterations: int = 400
+    small_iterations: int = 2000
+    repeats: int = 5
+    cap: float = 60.0
+
+
+FULL = Sizes()
+QUICK = Sizes(taus=(100.0, 500.0), text_iterations=100, small_iterations=500, repeats=3, cap=10.0)
+
+
+@lru_cache(maxsize=2)
+def _text(m: int, n: int, per_row: int) -> tuple[sp.csr_array, Array]:
+    return text_like(m, n, per_row)
+
+
+@lru_cache(maxsize=4)
+def rcv1_like(sizes: Sizes, tau: float) -> Problem:
+    """The synthetic stand-in for rcv1_train.binary: its shape and sparsity, not its content."""
+    A, y = _text(sizes.m, sizes.n, sizes.per_row)
+    return Problem(f"rcv1-like tau={tau:g}", A, y, tau, sizes.batch)
+
+
+@lru_cache(maxsize=2)
+def wide(sizes: Sizes, n: int) -> Problem:
+    """As many rows and nonzeros a row as rcv1-like, on n columns."""
+    A, y = text_like(sizes.m, n, sizes.per_row)
+    return Problem(f"n={n:,}", A, y, 500.0, sizes.batch)
+
+
+@lru_cache(maxsize=1)
+def mushrooms(sizes: Sizes) -> Problem:
+    """The bundled set with the paper's radius and batch."""
+    A, y = bsfw.datasets.load("mushrooms")
+    return Problem("mushrooms tau=50", A, y, 50.0, 404)
+
+
+@lru_cache(maxsize=1)
+def news20(sizes: Sizes) -> Problem:
+    """news20 in two halves, where the file is on this machine; the batch is the share of the data that rcv1's is."""
+    A, y = bsfw.datasets.load("news20-halves")
+    return Problem("news20-halves tau=500", A, y, 500.0, round(A.shape[0] * 742 / 20_242))
+
+
+def has_news20() -> bool:
+    """Whether news20 is here: the suite downloads nothing."""
+    return any(known.name == "news20-halves" and known.place != "download" for known in bsfw.datasets.available())

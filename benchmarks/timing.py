@@ -1,0 +1,85 @@
+"""How times are taken, the same for every competitor.
+
+Per iteration: a run of T iterations less a run of one iteration (for copt, which counts epochs: of one epoch), divided
+by the difference in iterations. The start (imports, compilation, full pass, conversion of the data) cancels for all
+alike. Competitors take turns, so that a slow minute of the machine falls on all of them, and medians are compared.
+
+To an accuracy: the first time on the solver's clock at which (f - f*)/f* is at most that, medians over the turns. The
+clock stands still while f is evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+
+from .data import Problem
+from .solvers import Accurate, Points, Timed
+
+Samples = dict[str, list[float]]
+
+
+def interleaved(competitors: dict[str, Callable[[int], float]], repeats: int) -> Samples:
+    """What each competitor measures, called in turn with the number of the repeat."""
+    samples: Samples = {name: [] for name in competitors}
+    for repeat in range(repeats):
+        for name, measure in competitors.items():
+            samples[name].append(measure(repeat))
+    return samples
+
+
+def medians(samples: Samples) -> dict[str, float]:
+    return {name: statistics.median(values) for name, values in samples.items()}
+
+
+def seconds_per_iteration(solver: Timed, problem: Problem, iterations: int, seed: int) -> float:
+    """(time of a long run - time of the shortest) / (difference in iterations)."""
+    short, few = solver.seconds(problem, 1, seed)
+    long, many = solver.seconds(problem, max(iterations, 2 * few), seed)
+    return (long - short) / (many - few)
+
+
+def per_iteration(contest: Sequence[tuple[str, Timed, Problem]], iterations: int, repeats: int) -> Samples:
+    """Seconds per iteration of every competitor on its problem, in turns after a warm-up; the repeat is the seed."""
+    for _, solver, problem in contest:
+        solver.seconds(problem, 2, 0)
+    return interleaved(
+        {
+            name: lambda repeat, solver=solver, problem=problem: seconds_per_iteration(  # type: ignore[misc]
+                solver, problem, iterations, repeat
+            )
+            for name, solver, problem in contest
+        },
+        repeats,
+    )
+
+
+def first_time(points: Points, accuracy: float) -> float:
+    """Seconds until the suboptimality is at most `accuracy`; inf if it never is."""
+    return min((seconds for seconds, suboptimality in points if suboptimality <= accuracy), default=math.inf)
+
+
+def to_accuracy(
+    contest: Sequence[tuple[str, Accurate]], problem: Problem, accuracy: float, repeats: int, cap: float
+) -> Samples:
+    """Seconds to the accuracy, in turns; inf where it was not reached within `cap` seconds."""
+    return interleaved(
+        {
+            name: lambda repeat, solver=solver: first_time(  # type: ignore[misc]
+                solver.points(problem, accuracy, repeat, cap), accuracy
+            )
+            for name, solver in contest
+        },
+        repeats,
+    )
+
+
+def calls(function: Callable[[], object], at_least: float = 0.02) -> float:
+    """Seconds of one call of `function`, from as many as fill `at_least` seconds."""
+    count, started = 0, time.perf_counter()
+    while (elapsed := time.perf_counter() - started) < at_least or count < 3:
+        function()
+        count += 1
+    return elapsed / count
