@@ -6,6 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numba
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 
 
 def jit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -22,3 +25,23 @@ def jit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
             return numba.njit(nogil=True, **options)(function)
 
     return decorate
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, position: Any) -> Any:
+    """Ask for the cache line of array[position] ahead of its use. Never faults, also beyond the end of the array."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte_pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module,
+            ir.FunctionType(ir.VoidType(), [byte_pointer, number, number, number]),
+            "llvm.prefetch.p0",
+        )
+        address = builder.bitcast(builder.gep(data, [arguments[1]]), byte_pointer)
+        read, keep, data_cache = (ir.Constant(number, value) for value in (0, 3, 1))
+        builder.call(function, [address, read, keep, data_cache])
+        return context.get_dummy_value()
+
+    return types.void(array, types.uint64), code

@@ -60,7 +60,7 @@ from .layout import (
     ZOJA,
 )
 from .onehot import boost
-from .rows import add_rows, column, member, slope_changes, slopes, slopes_at
+from .rows import add_rows, batch_changes, column, member
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
@@ -149,19 +149,9 @@ def draw(rng, population, marked, batch):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def batch_slopes(model, rule, work, batch, out):  # type: ignore[no-untyped-def]
-    """Derivatives of the f_i of the batch in their margins at x."""
-    if rule.follows:
-        margins, scale = work.margins, work.real[MARGIN_SCALE]
-        slopes_at(model.y, model.sample_weight, model.loss, model.parameter, batch, margins, scale, out)
-    else:
-        slopes_of(model, work, batch, work.x, out)
-
-
-@jit()
-def slopes_of(model, work, batch, x, out):  # type: ignore[no-untyped-def]
-    """The same at any point, by products with the rows."""
-    slopes(
+def add_batch(model, rule, work, other, table, unit, store, factor):  # type: ignore[no-untyped-def]
+    """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
+    batch_changes(
         model.data,
         model.indices,
         model.indptr,
@@ -169,12 +159,20 @@ def slopes_of(model, work, batch, x, out):  # type: ignore[no-untyped-def]
         model.sample_weight,
         model.loss,
         model.parameter,
-        batch,
+        work.batch,
         work.slots,
         work.coordinates,
         work.whole[COUNT],
-        x,
-        out,
+        work.x,
+        other,
+        table,
+        unit,
+        store,
+        work.margins,
+        work.real[MARGIN_SCALE],
+        factor,
+        work.change,
+        work.g,
     )
 
 
@@ -267,8 +265,7 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
                 g *= real[SCALE]
                 real[SCALE] = 1.0
         draw(rng, m, work.marked, batch)
-        batch_slopes(model, rule, work, batch, change)
-        add_rows(model.data, model.indices, model.indptr, batch, change, rate / (b * real[SCALE]), g)
+        add_batch(model, rule, work, work.x[:0], table[:0], 1.0, False, rate / (b * real[SCALE]))
         whole[SAMPLE_GRADIENTS] += b
         return DONE
     if not passed:
@@ -292,37 +289,17 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
             add_rows(model.data, model.indices, model.indptr, batch, change, back, g)
     draw(rng, m, work.marked, batch)
     if rule.estimator == SARAH:
-        slope_changes(
-            model.data,
-            model.indices,
-            model.indptr,
-            model.y,
-            model.sample_weight,
-            model.loss,
-            model.parameter,
-            batch,
-            work.slots,
-            work.coordinates,
-            whole[COUNT],
-            work.x,
-            work.previous,
-            change,
-        )
+        add_batch(model, rule, work, work.previous, table[:0], 1.0, False, 1.0 / b)
         whole[SAMPLE_GRADIENTS] += 2 * b
-    else:
-        batch_slopes(model, rule, work, batch, change)
-        factor = 1.0 / m if rule.estimator == SAG else 1.0  # SAG's table holds alpha_i = f_i' / m
-        for k in range(b):
-            fresh = factor * change[k]
-            change[k] = fresh - table[batch[k]]
-            if rule.estimator != LSVRG:  # whose table stays that of the reference point
-                table[batch[k]] = fresh
-        whole[SAMPLE_GRADIENTS] += b
-    if rule.estimator == SAG and t % rule.refresh == 0:
-        combine_table(model, work, 1.0)
-    else:
-        factor = 1.0 if rule.estimator == SAG else 1.0 / b
-        add_rows(model.data, model.indices, model.indptr, batch, change, factor, g)
+        return DONE
+    if rule.estimator == SAG:
+        refresh = t % rule.refresh == 0
+        add_batch(model, rule, work, work.x[:0], table, 1.0 / m, True, 0.0 if refresh else 1.0)
+        if refresh:
+            combine_table(model, work, 1.0)
+    else:  # L-SVRG's table stays that of the reference point
+        add_batch(model, rule, work, work.x[:0], table, 1.0, rule.estimator == SAGA, 1.0 / b)
+    whole[SAMPLE_GRADIENTS] += b
     return DONE
 
 

@@ -14,8 +14,12 @@ from numba import types
 from numba.extending import overload
 
 from . import losses
-from ._jit import jit
+from ._jit import jit, prefetch
 
+AHEAD = 4
+"""Rows by which `ask_for_row` runs ahead."""
+LINE, HALF_LINE = np.uint64(16), np.uint64(8)
+"""Entries per cache line of 32-bit indices, and of 64-bit data."""
 FORESEEN = 16
 """With fewer than one column in so many in the support, a branch skips the others; else slot 0 multiplies by zero."""
 
@@ -102,6 +106,24 @@ def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:  #
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
+def ask_for_row(data: Any, indices: Any, indptr: Any, i: Any) -> Any:
+    """Bring row i on its way to the cache: rows of a batch lie anywhere, and waiting for them is half the time."""
+
+
+@overload(ask_for_row)
+def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
+    def dense(data, indices, indptr, i):  # type: ignore[no-untyped-def]
+        pass
+
+    def sparse(data, indices, indptr, i):  # type: ignore[no-untyped-def]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1]), LINE):
+            prefetch(indices, p)
+            prefetch(data, p)
+            prefetch(data, p + HALF_LINE)
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
 def column(data: Any, indices: Any, indptr: Any, j: Any) -> Any:
     """The entries of column j and their rows, to be read with `member`."""
 
@@ -118,44 +140,50 @@ def _column(data, indices, indptr, j) -> Callable[..., Any]:  # type: ignore[no-
 
 
 @jit()
-def slopes(  # type: ignore[no-untyped-def]
-    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, out
-):
-    """out[k] = w_i phi'(<a_i, x>, y_i) for the k-th sample i of the batch."""
-    weighted = weight.size > 0
-    for k in range(out.size):
-        i = member(batch, k)
-        z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
-        d = losses.derivative(loss, z, y[i], parameter)
-        out[k] = d * weight[i] if weighted else d
+def batch_changes(  # type: ignore[no-untyped-def]
+    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, other, table, unit, store,
+    margins, scale, factor, change, g,
+):  # fmt: skip
+    """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), change[k] = d less an old slope, and
+    g += factor change[k] a_i, while the row is in the cache.
 
-
-@jit()
-def slope_changes(  # type: ignore[no-untyped-def]
-    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, other, out
-):
-    """out[k] = w_i (phi'(<a_i, x>, y_i) - phi'(<a_i, other>, y_i)) for the k-th sample i of the batch."""
+    The old slope is that at `other`, or table[i] (which `store` then replaces), or zero: an empty array means that it
+    is not used. Table and changes are in units of `unit`. With `margins` no row is read for the slope: <a_i, x> is
+    scale margins[i].
+    """
     weighted = weight.size > 0
-    for k in range(out.size):
+    for k in range(min(AHEAD, batch.size)):
+        ask_for_row(data, indices, indptr, batch[k])
+    for k in range(batch.size):
+        if k + AHEAD < batch.size:
+            ask_for_row(data, indices, indptr, batch[k + AHEAD])
         i = batch[k]
-        z, w = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
-        d = losses.derivative(loss, z, y[i], parameter) - losses.derivative(loss, w, y[i], parameter)
-        out[k] = d * weight[i] if weighted else d
-
-
-@jit()
-def slopes_at(y, weight, loss, parameter, batch, margins, scale, out):  # type: ignore[no-untyped-def]
-    """out[k] = w_i phi'(scale margins[i], y_i): no product with A, since the margins are known."""
-    weighted = weight.size > 0
-    for k in range(out.size):
-        i = member(batch, k)
-        d = losses.derivative(loss, scale * margins[i], y[i], parameter)
-        out[k] = d * weight[i] if weighted else d
+        if other.size > 0:
+            z, w = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
+            d = losses.derivative(loss, z, y[i], parameter) - losses.derivative(loss, w, y[i], parameter)
+        else:
+            if margins.size > 0:
+                z = scale * margins[i]
+            else:
+                z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
+            d = losses.derivative(loss, z, y[i], parameter)
+        if weighted:
+            d *= weight[i]
+        if table.size > 0:
+            fresh = unit * d
+            d = fresh - table[i]
+            if store:
+                table[i] = fresh
+        change[k] = d
+        if factor != 0.0 and d != 0.0:
+            row_add(data, indices, indptr, i, factor * d, g)
 
 
 @jit()
 def add_rows(data, indices, indptr, batch, coefficients, factor, g):  # type: ignore[no-untyped-def]
     """g += factor * sum_k coefficients[k] a_i over the samples i of the batch."""
     for k in range(coefficients.size):
+        if k + AHEAD < coefficients.size:
+            ask_for_row(data, indices, indptr, member(batch, k + AHEAD))
         if coefficients[k] != 0.0:
             row_add(data, indices, indptr, member(batch, k), factor * coefficients[k], g)
