@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import Any
 
 import bsfw
 
@@ -88,8 +89,12 @@ def rows(sizes: Sizes) -> Iterator[Row]:
     for key, setting in settings.items():
         if key.startswith("tau"):
             yield Row(
-                "boost-call", setting.label, "L1Ball.boost", "literal Boost", ">= 80", "us",
-                partial(_boost_call, setting.make, sizes),
+                "boost-call", setting.label, "Boost in a run", "literal Boost", ">= 80", "us",
+                partial(_boost_call, setting.make, sizes, in_run=True),
+            )  # fmt: skip
+            yield Row(
+                "boost-call", setting.label, "L1Ball.boost on arrays", "literal Boost", "", "us",
+                partial(_boost_call, setting.make, sizes, in_run=False),
             )  # fmt: skip
 
     for key, setting in settings.items():
@@ -166,18 +171,29 @@ def _races(
         yield Row(family, label, ours.name, peer.name, bound, "ms", partial(pick, ours.name), sizes.cap)
 
 
-def _boost_call(make: MakeProblem, sizes: Sizes) -> Samples:
-    """One Boost at an iterate and an estimate from the midst of a run."""
+def _boost_call(make: MakeProblem, sizes: Sizes, in_run: bool) -> Samples:
+    """One Boost in the midst of a run: on the run's own state, or on its iterate and estimate as dense arrays."""
     problem = make(sizes)
-    x, m, _ = literal.run(
-        problem.A, problem.y, problem.tau, estimator="SAGA", batch=problem.batch,
-        iterations=min(200, 2 * sizes.text_iterations),
-    )  # fmt: skip
-    ball = bsfw.L1Ball(problem.tau)
-    ball.boost(m, x, literal.MAX_ROUNDS, literal.MIN_GAIN)  # compilation
+    ball, iterations = bsfw.L1Ball(problem.tau), min(200, 2 * sizes.text_iterations)
+    solver = bsfw.Solver(problem.objective, ball, bsfw.SAGA(problem.batch), engine="compiled")
+    state = solver.init(rng=0)
+    engine: Any = solver.engine(state)
+    engine.forward(state, iterations, bsfw.Limits(max_iter=iterations + 1))
+    engine.look(state)
+    engine.publish(state)
+    m, x = state.m, state.x
+    assert m is not None
+
+    def ours() -> None:
+        if in_run:
+            engine.boost_again()
+        else:
+            ball.boost(m, x, literal.MAX_ROUNDS, literal.MIN_GAIN)
+
+    ours()  # compilation
     return timing.interleaved(
         {
-            "ours": lambda _: timing.calls(lambda: ball.boost(m, x, literal.MAX_ROUNDS, literal.MIN_GAIN)),
+            "ours": lambda _: timing.calls(ours),
             "peer": lambda _: timing.calls(lambda: literal.boost(m, x, problem.tau)),
         },
         sizes.repeats,

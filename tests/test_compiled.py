@@ -146,6 +146,17 @@ def test_runs_equal_the_reference_for_every_estimator(estimator, data):
     assert_same_run(both_runs(objective, bsfw.L1Ball(2.0), estimator), tolerance=1e-9)
 
 
+@pytest.mark.parametrize("kind", [bsfw.SAGA, bsfw.LSVRG], ids=lambda k: k.name)
+def test_wide_data_take_the_batch_out_again_and_narrow_data_fold_it_in(kind):
+    rng = np.random.default_rng(9)
+    y = np.where(rng.random(70) > 0.5, 1.0, -1.0)
+    for n, folds in ((500, False), (40, True)):
+        objective = bsfw.Logistic(sp.random(70, n, density=8 / n, random_state=4, format="csr"), y)
+        runs = both_runs(objective, bsfw.L1Ball(20.0), kind(batch_size=9))
+        assert runs[1][0].engine.rule.folds is folds
+        assert_same_run(runs, tolerance=1e-9)
+
+
 @pytest.mark.parametrize("estimator", [bsfw.SAG(batch_size=9), bsfw.SARAH(batch_size=9)], ids=repr)
 def test_single_precision_runs_equal_the_reference_to_their_precision(estimator):
     rng = np.random.default_rng(0)
@@ -308,3 +319,21 @@ def test_threads_follow_the_environment(monkeypatch):
     assert cores() == 1
     monkeypatch.delenv("OMP_NUM_THREADS")
     assert cores() >= 1
+
+
+def test_boosting_again_leaves_the_run_as_it_was(classification):
+    A, y = classification
+    runs = []
+    for again in (False, True):
+        solver = bsfw.Solver(bsfw.Logistic(A, y), bsfw.L1Ball(3.0), bsfw.SAGA(batch_size=6))
+        state = solver.init(rng=0)
+        engine = solver.engine(state)
+        for _ in range(20):
+            direction = engine.look(state)
+            if again:
+                assert engine.boost_again() == direction.rounds
+            engine.advance(state, direction)
+        engine.publish(state)
+        runs.append((state.x, state.lmo_calls))
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert runs[0][1] == runs[1][1]

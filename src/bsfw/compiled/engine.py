@@ -22,7 +22,7 @@ from ..results import Status
 from ..steps import ImageStep, Move, PaperStep
 from ..vertices import OneHot
 from . import kernels, layout, losses, passes
-from .onehot import BLOCK
+from .onehot import BLOCK, boost
 
 if TYPE_CHECKING:
     from ..solver import Limits, Solver, State
@@ -102,8 +102,21 @@ class CompiledEngine:
             refresh=refresh,
             image=image,
             follows=self.coordinate or (image and not self._small),
+            folds=self._folds(size),
             exact=estimator.exact,
         )
+
+    def _folds(self, batch: int) -> bool:
+        """Whether SAGA and L-SVRG form m by a pass over n, rather than by adding the batch and taking it out again.
+
+        Decided by counting: the pass costs n, taking out costs the nonzeros of the batch; the pass needs two more
+        vectors of n.
+        """
+        if self.solver.estimator.name not in ("saga", "l-svrg"):
+            return False
+        A = self.objective.A
+        entries = batch * (A.size if isinstance(A, np.ndarray) else A.nnz) / self.m
+        return self.n <= min(2 * entries, 3 * self.m)
 
     def _model(self) -> kernels.Model:
         objective = self.objective
@@ -169,6 +182,7 @@ class CompiledEngine:
             "batch": np.zeros(self.rule.size, dtype=np.int64),
             "change": np.zeros(self.rule.size),
             "image": np.zeros(self.m if self.rule.image and self.rule.follows else 0),
+            "base": np.zeros(self.n if self.rule.folds else 0),
         }
 
     def _capacity(self, wanted: int) -> int:
@@ -178,6 +192,7 @@ class CompiledEngine:
     def _work(self) -> kernels.Work:
         if not hasattr(self, "_scratch"):
             self._scratch = {
+                "correction": np.zeros(self.n if self.rule.folds else 0),
                 "blocks": np.zeros(-(-self.n // BLOCK), dtype=np.int64),
                 "marked": np.zeros(self.rule.population if self.rule.size else 0, dtype=np.uint8),
                 "log": np.empty((0, 3)),
@@ -274,6 +289,16 @@ class CompiledEngine:
                 return
             if state.seconds - before < CHUNK_SECONDS / 2:
                 self._chunk *= 2
+
+    def boost_again(self) -> int:
+        """Boost at the present x and m once more, without a trace of it in the run; for benchmarks. Returns K_t."""
+        rule, work, calls = self.rule, self._work(), self.memory["whole"][layout.LMO_CALLS]
+        boost(
+            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, work.g, work.slots, work.coordinates,
+            work.x, work.q, work.held, work.blocks, work.whole, work.real, work.log,
+        )  # fmt: skip
+        self.memory["whole"][layout.LMO_CALLS] = calls
+        return int(self.memory["whole"][layout.ROUNDS])
 
     def publish(self, state: State) -> None:
         """Write x, x^{t-1} and m as arrays into the state, for whoever looks at it. O(n)."""

@@ -100,6 +100,7 @@ class Rule(NamedTuple):
     refresh: int
     image: bool
     follows: bool
+    folds: bool
     exact: bool
 
 
@@ -123,6 +124,8 @@ class Work(NamedTuple):
     batch: Any
     change: Any
     image: Any
+    base: Any
+    correction: Any
     held: Any
     blocks: Any
     marked: Any
@@ -149,7 +152,7 @@ def draw(rng, population, marked, batch):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def add_batch(model, rule, work, other, table, unit, store, factor):  # type: ignore[no-untyped-def]
+def add_batch(model, work, other, table, unit, store, factor, g):  # type: ignore[no-untyped-def]
     """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
     batch_changes(
         model.data,
@@ -172,8 +175,18 @@ def add_batch(model, rule, work, other, table, unit, store, factor):  # type: ig
         work.real[MARGIN_SCALE],
         factor,
         work.change,
-        work.g,
+        g,
     )
+
+
+@jit()
+def fold(g, base, correction, share, gain):  # type: ignore[no-untyped-def]
+    """g = base + share correction, base += gain correction, correction = 0, in one pass over n."""
+    for j in range(g.size):
+        c = correction[j]
+        g[j] = base[j] + share * c
+        base[j] += gain * c
+        correction[j] = 0.0
 
 
 @jit()
@@ -265,7 +278,7 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
                 g *= real[SCALE]
                 real[SCALE] = 1.0
         draw(rng, m, work.marked, batch)
-        add_batch(model, rule, work, work.x[:0], table[:0], 1.0, False, rate / (b * real[SCALE]))
+        add_batch(model, work, work.x[:0], table[:0], 1.0, False, rate / (b * real[SCALE]), g)
         whole[SAMPLE_GRADIENTS] += b
         return DONE
     if not passed:
@@ -279,26 +292,37 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
     elif not whole[PASS_AT_PREVIOUS]:
         if rule.estimator == SAG:
             table /= m  # alpha_i = f_i' / m
+        if rule.folds:
+            work.base[:] = g
         return DONE
+    elif rule.folds:
+        work.base[:] = g
     if t > 1 and not passed and (rule.estimator == LSVRG or rule.estimator == SAGA):
         # g was m^{t-1} = base + correction / b; go back to the base, which for SAGA has taken in correction / m.
         if rule.estimator == SAGA and (t - 1) % rule.refresh == 0:
             combine_table(model, work, 1.0 / m)
-        else:
+            if rule.folds:
+                work.base[:] = g
+        elif not rule.folds:
             back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
             add_rows(model.data, model.indices, model.indptr, batch, change, back, g)
     draw(rng, m, work.marked, batch)
     if rule.estimator == SARAH:
-        add_batch(model, rule, work, work.previous, table[:0], 1.0, False, 1.0 / b)
+        add_batch(model, work, work.previous, table[:0], 1.0, False, 1.0 / b, g)
         whole[SAMPLE_GRADIENTS] += 2 * b
         return DONE
     if rule.estimator == SAG:
         refresh = t % rule.refresh == 0
-        add_batch(model, rule, work, work.x[:0], table, 1.0 / m, True, 0.0 if refresh else 1.0)
+        add_batch(model, work, work.x[:0], table, 1.0 / m, True, 0.0 if refresh else 1.0, g)
         if refresh:
             combine_table(model, work, 1.0)
     else:  # L-SVRG's table stays that of the reference point
-        add_batch(model, rule, work, work.x[:0], table, 1.0, rule.estimator == SAGA, 1.0 / b)
+        add_batch(
+            model, work, work.x[:0], table, 1.0, rule.estimator == SAGA, 1.0 if rule.folds else 1.0 / b,
+            work.correction if rule.folds else g,
+        )  # fmt: skip
+        if rule.folds:
+            fold(g, work.base, work.correction, 1.0 / b, 1.0 / m if rule.estimator == SAGA else 0.0)
     whole[SAMPLE_GRADIENTS] += b
     return DONE
 
