@@ -1,5 +1,9 @@
 """Compiled code against the reference: one Boost call, and whole runs with the same random draws."""
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -337,3 +341,35 @@ def test_boosting_again_leaves_the_run_as_it_was(classification):
         runs.append((state.x, state.lmo_calls))
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
     assert runs[0][1] == runs[1][1]
+
+
+def test_a_process_with_numba_switched_off_still_solves():
+    code = (
+        "import numpy as np, bsfw\n"
+        "f = bsfw.LeastSquares(np.eye(4), np.arange(4.0))\n"
+        "print(bsfw.minimize(f, bsfw.L1Ball(2.0), estimator=bsfw.SAGA(batch_size=2), max_iter=20, rng=0).nit)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "20"
+
+
+def test_functions_compile_without_a_place_for_the_cache(monkeypatch):
+    import numba
+
+    from bsfw.compiled._jit import jit
+
+    real = numba.njit
+
+    def nowhere(**options):
+        if options.pop("cache", False):
+            raise RuntimeError("cannot cache function: no locator available")
+        return real(**options)
+
+    monkeypatch.setattr(numba, "njit", nowhere)
+    assert jit()(lambda x: x + 1)(2) == 3
