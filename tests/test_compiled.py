@@ -366,10 +366,10 @@ def test_functions_compile_without_a_place_for_the_cache(monkeypatch):
 
     real = numba.njit
 
-    def nowhere(**options):
-        if options.pop("cache", False):
+    def nowhere(*function, **options):
+        if options.get("cache"):
             raise RuntimeError("cannot cache function: no locator available")
-        return real(**options)
+        return real(*function, **options)
 
     monkeypatch.setattr(numba, "njit", nowhere)
     assert jit()(lambda x: x + 1)(2) == 3
