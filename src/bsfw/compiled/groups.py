@@ -24,10 +24,12 @@ from .rounds import (
     V,
     X,
     direction,
+    flat,
     grown,
     judge,
     products,
     residual,
+    rounding,
     summary,
     with_room,
 )
@@ -39,74 +41,96 @@ TOUCHED = -1.0
 
 @jit()
 def largest(values, begin, end):  # type: ignore[no-untyped-def]
-    """The largest of values[begin:end] and the first place that has it."""
+    """The largest of values[begin:end], as far as there are that many, and the first place that has it."""
     best, where = values[begin], begin
-    for i in range(begin + 1, end):
+    for i in range(begin + 1, min(end, values.size)):
         if values[i] > best:
             best, where = values[i], i
     return best, where
 
 
 @jit()
-def measure(m, x, order, ends, norms, used):  # type: ignore[no-untyped-def]
-    """Norms of m by group into `norms`, into `used` whether x has a nonzero there; returns ||m||^2."""
-    squares, begin = 0.0, 0
-    for i in range(ends.size):
-        total, some = 0.0, False
-        for p in range(begin, ends[i]):
-            j = order[p]
-            total += m[j] * m[j]
-            some |= x[j] != 0.0
-        begin = ends[i]
-        norms[i], used[i] = math.sqrt(total), some
-        squares += total
-    return squares
+def bounds(starts, n, group):  # type: ignore[no-untyped-def]
+    """Where a group begins and ends in the order of the groups."""
+    return starts[group], starts[group + 1] if group + 1 < starts.size else n
 
 
 @jit()
-def boost(m, x, order, ends, radius, max_rounds, min_gain):  # type: ignore[no-untyped-def]
+def measure(m, x, order, starts, norms):  # type: ignore[no-untyped-def]
+    """Norms of m by group, TOUCHED where x has a nonzero, into `norms`; returns ||m||^2 and how many are touched."""
+    places = order.view(np.uint64)  # signed indices would be tested for being negative
+    squares, touched = 0.0, 0
+    for i in range(starts.size):
+        begin, end = bounds(starts, order.size, i)
+        here = of_x = 0.0
+        for p in range(np.uint64(begin), np.uint64(end)):
+            j = places[p]
+            here += m[j] * m[j]
+            of_x += abs(x[j])
+        norms[i] = math.sqrt(here) if of_x == 0.0 else TOUCHED
+        squares += here
+        touched += of_x != 0.0
+    return squares, touched
+
+
+@jit()
+def gather(m, x, order, starts, norms, which, last):  # type: ignore[no-untyped-def]
+    """The first compact arrays: the groups in which x has a nonzero, into `which`, and the ends of their slots."""
+    t = count = 0
+    for i in range(starts.size):
+        if norms[i] == TOUCHED:
+            begin, end = bounds(starts, order.size, i)
+            count += end - begin
+            which[t], last[t] = i, count
+            t += 1
+    compact = np.zeros((ROWS, count + 64))
+    s = 0
+    for i in which[:t]:
+        begin, end = bounds(starts, order.size, i)
+        for p in range(begin, end):
+            compact[X, s], compact[HELD, s] = x[order[p]], m[order[p]]
+            s += 1
+    return compact, count
+
+
+@jit()
+def boost(m, x, order, starts, radius, eps, max_rounds, min_gain):  # type: ignore[no-untyped-def]
     """One Boost call: whether it was made, rounds, numbers, weights; groups, ends and values of the vertices."""
-    norms, used = np.empty(ends.size), np.empty(ends.size, dtype=np.bool_)
-    norm_m = math.sqrt(measure(m, x, order, ends, norms, used))
-    # Touched group t is group which[t]; its slots are first[t], ..., first[t + 1] - 1.
-    which, first = np.empty(ends.size, dtype=np.int64), np.zeros(ends.size + 1, dtype=np.int64)
-    touched = count = 0
-    compact = np.zeros((ROWS, 64))
-    for i in range(ends.size):
-        if used[i]:
-            begin = ends[i - 1] if i > 0 else 0
-            compact = with_room(compact, count, ends[i] - begin)
-            for p in range(begin, ends[i]):
-                compact[X, count], compact[HELD, count] = x[order[p]], m[order[p]]
-                count += 1
-            which[touched], first[touched + 1] = i, count
-            touched += 1
-            norms[i] = TOUCHED
-    tops = np.empty(-(-ends.size // BLOCK))
+    norms = np.empty(starts.size)
+    squares_of_m, touched = measure(m, x, order, starts, norms)
+    norm_m = math.sqrt(squares_of_m)
+    # Touched group t is group which[t]; its slots end before last[t], where those of the next begin.
+    which, last = np.empty(touched + 8, dtype=np.int64), np.empty(touched + 8, dtype=np.int64)
+    compact, count = gather(m, x, order, starts, norms, which, last)
+    tops = np.empty(-(-starts.size // BLOCK))
     for b in range(tops.size):
-        tops[b], _ = largest(norms, b * BLOCK, min(ends.size, (b + 1) * BLOCK))
+        tops[b], _ = largest(norms, b * BLOCK, (b + 1) * BLOCK)
     fresh_norm, block = largest(tops, 0, tops.size)
-    _, fresh = largest(norms, block * BLOCK, min(ends.size, (block + 1) * BLOCK))
+    _, fresh = largest(norms, block * BLOCK, (block + 1) * BLOCK)
     log_groups, log_ends, weights = np.empty(8, dtype=np.int64), np.empty(8, dtype=np.int64), np.empty(8)
     log_values, logged = np.empty(64), 0
-    usable = SMALLEST < norm_m < LARGEST  # False for NaN
+    closest = rounding(compact, count, eps)
+    usable = SMALLEST < norm_m < LARGEST and closest < math.inf  # False for NaN
     total, alignment, gap, distance = 0.0, -1.0, 0.0, 0.0
     rounds = accepted = 0
     while usable and rounds < max_rounds:
         pp, pm = residual(compact, count, total)
         best, group, t = fresh_norm, fresh, -1
+        start = 0
         for other in range(touched):
             squares = 0.0
-            for s in range(first[other], first[other + 1]):
+            for s in range(start, last[other]):
                 squares += compact[G, s] * compact[G, s]
+            start = last[other]
             norm = math.sqrt(squares)
             if norm > best or (norm == best and which[other] < group):
                 best, group, t = norm, which[other], other
         rounds += 1
         if best == 0.0:  # psi = -m: there is nothing left to gain
             break
-        begin = ends[group - 1] if group > 0 else 0
-        size, start = ends[group] - begin, first[t] if t >= 0 else count
+        begin, end = bounds(starts, order.size, group)
+        size = end - begin
+        start = count if t < 0 else last[t] - size
         if t < 0:  # in slots after the last, which count only if the round is accepted
             compact = with_room(compact, count, size)
             for i in range(size):
@@ -123,7 +147,7 @@ def boost(m, x, order, ends, radius, max_rounds, min_gain):  # type: ignore[no-u
         log_values[logged : logged + size] = compact[V, start : start + size]
         if rounds == 1:
             gap, distance = -um, math.sqrt(uu)
-        lam, gained = judge(norm_m, alignment, min_gain, pp, pm, uu, um, upsi)
+        lam, gained = judge(norm_m, alignment, min_gain, closest, pp, pm, uu, um, upsi)
         if lam == 0.0:
             break
         for s in range(start, start + size):
@@ -131,13 +155,15 @@ def boost(m, x, order, ends, radius, max_rounds, min_gain):  # type: ignore[no-u
             compact[V, s] = 0.0
         if t < 0:
             count += size
-            which[touched], first[touched + 1] = group, count
+            if touched == which.size:
+                which, last = grown(which), grown(last)
+            which[touched], last[touched] = group, count
             touched += 1
             norms[group] = TOUCHED
             block = group // BLOCK
-            tops[block], _ = largest(norms, block * BLOCK, min(ends.size, (block + 1) * BLOCK))
+            tops[block], _ = largest(norms, block * BLOCK, (block + 1) * BLOCK)
             fresh_norm, block = largest(tops, 0, tops.size)
-            _, fresh = largest(norms, block * BLOCK, min(ends.size, (block + 1) * BLOCK))
+            _, fresh = largest(norms, block * BLOCK, (block + 1) * BLOCK)
         weights[accepted] = lam
         logged += size
         total += lam
@@ -157,22 +183,24 @@ def boost_groups(
     max_rounds: int,
     min_gain: float,
 ) -> Direction | None:
-    """Algorithm Boost on `GroupBall`, or None where ||m|| needs the generic one.
+    """Algorithm Boost on `GroupBall`, or None where the numbers need the generic one.
 
     `order` holds the groups one after the other, from their `starts` on. O(n) once, then O(touched groups) a round.
     """
+    dtype = np.result_type(m, x, np.float32)
     usable, rounds, numbers, weights, chosen, lasts, values = boost(
-        np.ascontiguousarray(m, dtype=np.float64).reshape(-1),
-        np.ascontiguousarray(x, dtype=np.float64).reshape(-1),
+        flat(m),
+        flat(x),
         order,
-        np.append(starts[1:], order.size),
+        starts,
         radius,
+        float(np.finfo(dtype).eps),
         max_rounds,
         min_gain,
     )
     if not usable:
         return None
     made = max(1, len(weights))
-    parts = np.split(values[: lasts[made - 1]].astype(np.result_type(m, x, np.float32)), lasts[: made - 1])
+    parts = np.split(values[: lasts[made - 1]].astype(dtype), lasts[: made - 1])
     vertices = [Sparse(groups[i], part, x.shape) for i, part in zip(chosen[:made], parts, strict=True)]
     return direction(vertices, weights, numbers, rounds)

@@ -25,15 +25,16 @@ from .rounds import (
     V,
     X,
     direction,
+    flat,
     grown,
     judge,
     products,
     residual,
+    rounding,
     summary,
     with_room,
 )
 
-CHUNK = 64
 WIDEST = 256
 """Widest block of coordinates of which one maximum is kept."""
 
@@ -53,20 +54,15 @@ def magnitudes(m, out):  # type: ignore[no-untyped-def]
 
 @jit()
 def support(x):  # type: ignore[no-untyped-def]
-    """Coordinates of the nonzeros of x; chunks of zeros, most of them, are passed over by vector instructions."""
-    bits = x.view(np.int64)
-    found, count = np.empty(x.size, dtype=np.int64), 0
-    for start in range(0, x.size, CHUNK):
-        part = bits[start : start + CHUNK]
-        some = np.int64(0)
-        for k in range(part.size):
-            some |= part[k]
-        if some != 0:
-            for j in range(start, start + part.size):
-                if x[j] != 0.0:
-                    found[count] = j
-                    count += 1
-    return found[:count]
+    """Coordinates of the nonzeros of x, found without a branch."""
+    size = 0
+    for j in range(x.size):
+        size += x[j] != 0.0
+    found, count = np.empty(size + 1, dtype=np.int64), 0
+    for j in range(x.size):
+        found[count] = j
+        count += x[j] != 0.0
+    return found[:size]
 
 
 @jit()
@@ -91,7 +87,12 @@ def take_largest(magnitude, wanted):  # type: ignore[no-untyped-def]
     threshold = 0.0
     if wanted < keys.size:
         threshold = max(0.0, np.partition(keys, keys.size - wanted)[keys.size - wanted])
-    found, count, equal = np.empty(n, dtype=np.int64), 0, 0
+    size = 0
+    for b in range(keys.size):
+        if keys[b] >= threshold:
+            for j in range(b * width, min(n, (b + 1) * width)):
+                size += magnitude[j] > threshold
+    found, count, equal = np.empty(size + min(n, wanted), dtype=np.int64), 0, 0
     for b in range(keys.size):
         if keys[b] >= threshold:
             for j in range(b * width, min(n, (b + 1) * width)):
@@ -100,59 +101,45 @@ def take_largest(magnitude, wanted):  # type: ignore[no-untyped-def]
                     found[count] = j
                     count += 1
                     equal += tie
-    found = found[:count]
-    found = found[np.argsort(-magnitude[found], kind="mergesort")]
-    for j in found:
+    ordered = found[np.argsort(-magnitude[found[:count]], kind="mergesort")]
+    for j in ordered:
         magnitude[j] = TAKEN
-    return found
-
-
-@jit(inline="always")
-def comes_later(key, where, other_key, other_where):  # type: ignore[no-untyped-def]
-    """Whether the first coordinate is the worse one: smaller, or equal with a larger index."""
-    return key < other_key or (key == other_key and where > other_where)
+    return ordered
 
 
 @jit()
-def sift(keys, wheres, origins, root):  # type: ignore[no-untyped-def]
-    """Restore the heap, the worst on top, below `root`."""
-    key, where, origin = keys[root], wheres[root], origins[root]
-    while True:
-        child = 2 * root + 1
-        if child >= keys.size:
-            break
-        if child + 1 < keys.size and comes_later(keys[child + 1], wheres[child + 1], keys[child], wheres[child]):
-            child += 1
-        if not comes_later(keys[child], wheres[child], key, where):
-            break
-        keys[root], wheres[root], origins[root] = keys[child], wheres[child], origins[child]
-        root = child
-    keys[root], wheres[root], origins[root] = key, where, origin
+def select(g, coordinates, count, m, pool, wheres, origins):  # type: ignore[no-untyped-def]
+    """The coordinates of the largest |g_j|, first indices among equals, into `wheres`; their slots as origins.
+
+    Candidates are the `count` touched coordinates and the first of the pool, which have no slots but negative numbers.
+    """
+    k, fresh = wheres.size, min(wheres.size, pool.size)
+    bound = abs(m[pool[k - 1]]) if fresh == k else 0.0  # k coordinates reach it, so that those below are out
+    keys, slots, size = np.empty(count + fresh), np.empty(count + fresh, dtype=np.int64), 0
+    for s in range(count):
+        keys[size], slots[size] = abs(g[s]), s
+        size += keys[size] >= bound
+    for i in range(fresh):
+        keys[size], slots[size] = abs(m[pool[i]]), -1 - i
+        size += 1
+    threshold = np.partition(keys[:size], size - k)[size - k]
+    found, equal, ties = 0, 0, np.empty(size, dtype=np.int64)
+    for i in range(size):
+        if keys[i] >= threshold:
+            j = coordinates[slots[i]] if slots[i] >= 0 else pool[-1 - slots[i]]
+            if keys[i] > threshold:
+                wheres[found], origins[found] = j, slots[i]
+                found += 1
+            else:
+                slots[equal], ties[equal] = slots[i], j
+                equal += 1
+    order = np.argsort(ties[:equal])
+    for i in range(k - found):
+        wheres[found + i], origins[found + i] = ties[order[i]], slots[order[i]]
 
 
 @jit()
-def select(g, coordinates, count, m, pool, keys, wheres, origins):  # type: ignore[no-untyped-def]
-    """The keys.size coordinates of the largest |g_j|, into `wheres`, with their slots, or -1, in `origins`."""
-    k = keys.size
-    fresh = min(k, pool.size)
-    for i in range(fresh):  # worst first, which is a heap already
-        j = pool[fresh - 1 - i]
-        keys[i], wheres[i], origins[i] = abs(m[j]), j, -1
-    for i in range(fresh, k):
-        s = i - fresh
-        keys[i], wheres[i], origins[i] = abs(g[s]), coordinates[s], s
-    if fresh < k:
-        for root in range(k // 2 - 1, -1, -1):
-            sift(keys, wheres, origins, root)
-    for s in range(k - fresh, count):
-        key = abs(g[s])
-        if comes_later(keys[0], wheres[0], key, coordinates[s]):
-            keys[0], wheres[0], origins[0] = key, coordinates[s], s
-            sift(keys, wheres, origins, 0)
-
-
-@jit()
-def boost(m, x, k, radius, max_rounds, min_gain):  # type: ignore[no-untyped-def]
+def boost(m, x, k, radius, eps, max_rounds, min_gain):  # type: ignore[no-untyped-def]
     """One Boost call: whether it was made, rounds, numbers, weights, coordinates and values of the vertices."""
     magnitude = np.empty(m.size)
     norm_m = math.sqrt(magnitudes(m, magnitude))
@@ -163,18 +150,19 @@ def boost(m, x, k, radius, max_rounds, min_gain):  # type: ignore[no-untyped-def
     for s in range(count):
         j = touched[s]
         coordinates[s], compact[X, s], compact[HELD, s], magnitude[j] = j, x[j], m[j], TAKEN
-    pool, first, left, wanted = np.empty(0, dtype=np.int64), 0, m.size - count, 2 * k + 32
-    keys, wheres, origins = np.empty(k), np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
+    pool, first, left, wanted = np.empty(0, dtype=np.int64), 0, m.size - count, k + 64
+    wheres, origins = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
     log_coordinates, log_values, weights = np.empty((8, k), dtype=np.int64), np.empty((8, k)), np.empty(8)
-    usable = SMALLEST < norm_m < LARGEST  # False for NaN
+    closest = rounding(compact, count, eps)
+    usable = SMALLEST < norm_m < LARGEST and closest < math.inf  # False for NaN
     total, alignment, gap, distance = 0.0, -1.0, 0.0, 0.0
     rounds = accepted = 0
     while usable and rounds < max_rounds:
         pp, pm = residual(compact, count, total)
         if pool.size - first < k and left > 0:
             more = take_largest(magnitude, wanted)
-            pool, first, left, wanted = np.concatenate((pool[first:], more)), 0, left - more.size, 2 * wanted
-        select(compact[G], coordinates, count, m, pool[first:], keys, wheres, origins)
+            pool, first, left, wanted = np.concatenate((pool[first:], more)), 0, left - more.size, 4 * wanted
+        select(compact[G], coordinates, count, m, pool[first:], wheres, origins)
         rounds += 1
         if accepted == weights.size:
             log_coordinates, log_values, weights = grown(log_coordinates), grown(log_values), grown(weights)
@@ -192,7 +180,7 @@ def boost(m, x, k, radius, max_rounds, min_gain):  # type: ignore[no-untyped-def
                 um += values[i] * m[chosen[i]]
         if rounds == 1:
             gap, distance = -um, math.sqrt(uu)
-        lam, gained = judge(norm_m, alignment, min_gain, pp, pm, uu, um, upsi)
+        lam, gained = judge(norm_m, alignment, min_gain, closest, pp, pm, uu, um, upsi)
         if lam == 0.0:
             break
         compact = with_room(compact, count, k)
@@ -216,23 +204,28 @@ def boost(m, x, k, radius, max_rounds, min_gain):  # type: ignore[no-untyped-def
 
 
 def boost_k_sparse(k: int, radius: float, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction | None:
-    """Algorithm Boost on `KSparse`, or None where ||m|| needs the generic one.
+    """Algorithm Boost on `KSparse`, or None where the numbers need the generic one.
 
     O(n) once, then O(support + visited) a round.
     """
+    dtype = np.result_type(m, x, np.float32)
     usable, rounds, numbers, weights, coordinates, values = boost(
-        np.ascontiguousarray(m, dtype=np.float64).reshape(-1),
-        np.ascontiguousarray(x, dtype=np.float64).reshape(-1),
+        flat(m),
+        flat(x),
         k,
         radius,
+        float(np.finfo(dtype).eps),
         max_rounds,
         min_gain,
     )
     if not usable:
         return None
-    dtype = np.result_type(m, x, np.float32)
-    vertices = []
-    for row in range(max(1, len(weights))):
-        order = np.argsort(coordinates[row])
-        vertices.append(Sparse(coordinates[row, order], values[row, order].astype(dtype), x.shape))
+    made = max(1, len(weights))
+    order = np.argsort(coordinates[:made], axis=1)
+    rows = zip(
+        np.take_along_axis(coordinates[:made], order, axis=1),
+        np.take_along_axis(values[:made].astype(dtype), order, axis=1),
+        strict=True,
+    )
+    vertices = [Sparse(indices, entries, x.shape) for indices, entries in rows]
     return direction(vertices, weights, numbers, rounds)

@@ -22,7 +22,8 @@ X, HELD, Q, PSI, G, V, ROWS = range(7)
 """Rows of `compact`: x; m; sum_k c_k v_k; psi; m + psi, which the LMO is asked; the vertex of the round, else zeros."""
 
 SMALLEST, LARGEST = 1e-70, 1e70
-"""Kernels square without scaling. For an ||m|| outside of these bounds, zero included, the generic Boost is asked."""
+"""Kernels square without scaling. For an ||m|| outside of these bounds, zero included, or an x that is not finite, the
+generic Boost is asked."""
 
 REORDERED = {"reassoc", "nsz", "contract"}
 """What sums need to be vectorised."""
@@ -56,18 +57,28 @@ def products(compact, count):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def judge(norm_m, alignment, min_gain, pp, pm, uu, um, upsi):  # type: ignore[no-untyped-def]
-    """The weight lambda of this round's vertex and the alignment with it, or zeros: the round is rejected."""
+def judge(norm_m, alignment, min_gain, closest, pp, pm, uu, um, upsi):  # type: ignore[no-untyped-def]
+    """The weight lambda of this round's vertex and the alignment with it, or zeros: the round is rejected.
+
+    With ||u||^2 up to `closest`, x is the vertex to rounding: u is noise, and its huge lambda would make d~ vanish.
+    """
     ru = -um - upsi  # <r, u> with r = -m - psi
     # The away candidate -psi/||psi|| only rescales psi, so that min_gain > 0 rejects it.
-    if uu == 0.0 or ru <= 0.0 or (pp > 0.0 and (pm + pp) / math.sqrt(pp) > ru):
+    if uu <= closest or ru <= 0.0 or (pp > 0.0 and (pm + pp) / math.sqrt(pp) > ru):
         return 0.0, 0.0
     lam = ru / uu
     squared = pp + 2.0 * lam * upsi + lam * lam * uu
     gained = -(pm + lam * um) / (norm_m * math.sqrt(squared)) if squared > 0.0 else -1.0
-    if gained - alignment < min_gain:
-        return 0.0, 0.0
-    return lam, gained
+    return (lam, gained) if gained - alignment >= min_gain else (0.0, 0.0)
+
+
+@jit()
+def rounding(compact, count, eps):  # type: ignore[no-untyped-def]
+    """The `closest` of `judge` for an x with numbers of relative precision eps."""
+    squares = 0.0
+    for s in range(count):
+        squares += compact[X, s] * compact[X, s]
+    return (8.0 * eps) ** 2 * squares
 
 
 @jit()
@@ -93,6 +104,11 @@ def summary(compact, count, total, alignment, gap, distance):  # type: ignore[no
     if total == 0.0:
         return gap, 0.0, -1.0, 0.0, distance
     return gap, pm / total, alignment, math.sqrt(pp) / total, distance
+
+
+def flat(array: Array) -> Array:
+    """What kernels take: one dimension, double precision; a copy only where needed."""
+    return np.ascontiguousarray(array, dtype=np.float64).reshape(-1)
 
 
 def direction(
