@@ -47,9 +47,8 @@ def test_boost_equals_the_literal_transcription(name, seed, rounds, delta):
     constraint, m, x = instance(name, seed)
     found = bsfw.boost(m, x, constraint.lmo, rounds, delta)
     d, s, k, _, lambdas = literal_boost(m, x, lambda g: constraint.lmo(g).dense(x.dtype), rounds, delta)
-    assume(
-        min(lambdas, default=1.0) > 1e-12
-    )  # below, the sign of lambda is rounding: x is the vertex, or psi is already optimal
+    # Below, the sign of lambda is rounding: x is the vertex, or psi is already optimal.
+    assume(norm(s - x) > 1e-12 and min(lambdas, default=1.0) > 1e-12)
     assert found.rounds == k
     np.testing.assert_allclose(found.vertex.dense(x.dtype), s)
     if found.vertices:
@@ -149,3 +148,16 @@ def test_boost_is_scale_equivariant_in_the_estimate(seed, scale):
     assert one.rounds == other.rounds
     np.testing.assert_allclose(one.dense(x), other.dense(x), atol=1e-9)
     assert other.gap == pytest.approx(scale * one.gap)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("fast", [False, True])
+def test_an_iterate_that_is_the_vertex_up_to_rounding_has_no_direction(dtype, fast):
+    # float32(0.7) is not 0.7: without a look at the precision u = v - x would be noise, and d~ with it.
+    ball, rng = bsfw.L1Ball(0.7), np.random.default_rng(0)
+    for _ in range(50):
+        m = rng.standard_normal(6).astype(dtype)
+        x = ball.lmo(m).dense(dtype)
+        x[np.flatnonzero(x)] *= 1 + np.finfo(dtype).eps
+        found = ball.boost(m, x, 50, 1e-4) if fast else bsfw.boost(m, x, ball.lmo, 50, 1e-4)
+        assert (found.rounds, found.vertices, found.norm) == (1, [], 0.0)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+import numpy.typing as npt
+
 from ._arrays import Array, inner, norm
 from .vertices import Vertex
 
@@ -59,6 +62,11 @@ def align(d: Array, d_hat: Array) -> float:
     return inner(d, d_hat) / (norm(d) * length) if length > 0 else -1.0
 
 
+def zero_squared(dtype: npt.DTypeLike) -> float:
+    """||v - x||^2 / ||x||^2 at which v and x are the same point up to rounding."""
+    return float((8.0 * np.finfo(dtype).eps) ** 2)
+
+
 def boost(m: Array, x: Array, lmo: Callable[[Array], Vertex], max_rounds: int, min_gain: float) -> Direction:
     """Algorithm Boost of the paper, line by line, for vectors, matrices and complex arrays.
 
@@ -90,6 +98,7 @@ def boost(m: Array, x: Array, lmo: Callable[[Array], Vertex], max_rounds: int, m
     vertex = None
     k = 0
     zero_estimate = norm(m) == 0.0
+    nothing = zero_squared(x.dtype) * inner(x, x)
     while k <= max_rounds - 1:
         r = -m - psi  # k-th residual
         v = lmo(-r)  # Frank-Wolfe oracle
@@ -104,7 +113,7 @@ def boost(m: Array, x: Array, lmo: Callable[[Array], Vertex], max_rounds: int, m
         away = psi_norm > 0 and inner(r, -psi) / psi_norm > inner(r, to_v)
         u = -psi / psi_norm if away else to_v
         u_squared = inner(u, u)
-        if u_squared == 0.0:
+        if u_squared <= nothing:  # u = 0 up to the rounding of x and v
             k += 1
             break
         lam = inner(r, u) / u_squared

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .._arrays import Array
-from ..boosting import Direction
+from ..boosting import Direction, zero_squared
 from ..vertices import OneHot, Vertex
 from . import layout
 from .onehot import BLOCK, boost
@@ -22,6 +22,7 @@ def boost_one_hot(
     flat = np.asarray(x, dtype=np.float64).ravel()
     support = np.flatnonzero(flat)
     rows = min(max_rounds, FIRST_ROUNDS)
+    zero = zero_squared(x.dtype)
     slots = np.zeros(g.size, dtype=np.uint32)
     slots[support] = np.arange(1, len(support) + 1)
     while True:
@@ -33,8 +34,9 @@ def boost_one_hot(
         whole[layout.COUNT], real[layout.SCALE] = len(support), 1.0
         log = np.empty((rows, 3))
         status = boost(
-            kind, radius, np.empty(0) if weights is None else weights, max_rounds, min_gain, g, slots, coordinates,
-            compact, np.zeros(size), np.zeros(size), np.zeros(-(-g.size // BLOCK), dtype=np.int64), whole, real, log,
+            kind, radius, np.empty(0) if weights is None else weights, max_rounds, min_gain, zero, g, slots,
+            coordinates, compact, np.zeros(size), np.zeros(size), np.zeros(-(-g.size // BLOCK), dtype=np.int64), whole,
+            real, log,
         )  # fmt: skip
         if status != layout.GROW:
             break

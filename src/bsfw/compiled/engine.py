@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array
-from ..boosting import Direction
+from ..boosting import Direction, zero_squared
 from ..constraints.balls import L1Ball
 from ..constraints.simplex import Simplex
 from ..estimators import ESTIMATORS, HeavyBall
@@ -70,6 +70,7 @@ class CompiledEngine:
         self.rule = self._rule()
         self.model = self._model()
         self._chunk = 1
+        self._kept: tuple[int, Array, Array] = (0, np.empty(0), np.empty(0))
         if not state.memory:
             state.memory = self._fresh(state)
         self.memory: dict[str, Any] = state.memory
@@ -92,6 +93,7 @@ class CompiledEngine:
             weights=np.empty(0) if weights is None else weights,
             max_rounds=solver.max_rounds,
             min_gain=solver.min_gain,
+            zero=zero_squared(np.float64),
             estimator=CODES[estimator.name],
             size=size,
             population=population,
@@ -218,22 +220,25 @@ class CompiledEngine:
         whole[layout.SAMPLE_GRADIENTS] += self.m
         whole[layout.FULL_GRADIENTS] += 1
 
-    def _rates(self, first: int, count: int) -> Array:
-        estimator = self.solver.estimator
-        if not isinstance(estimator, HeavyBall):
-            return np.zeros(count)
-        rho = self.objective.quasar_rho
-        return np.array([estimator.rate(t, rho) for t in range(first, first + count)])
+    def _schedules(self, first: int, count: int) -> tuple[Array, Array]:
+        """eta_t and Heavy Ball's r_t for `count` iterations; kept, since a kernel may return in the midst of them."""
+        start, etas, rates = self._kept
+        if not start <= first <= first + count <= start + len(etas):
+            estimator, span = self.solver.estimator, range(first, first + count)
+            etas, rates = np.array([self.solver.eta(t) for t in span]), np.zeros(count)
+            if isinstance(estimator, HeavyBall):
+                rates = np.array([estimator.rate(t, self.objective.quasar_rho) for t in span])
+            start, self._kept = first, (first, etas, rates)
+        part = slice(first - start, first - start + count)
+        return etas[part], rates[part]
 
     def _call(
         self, state: State, mode: int, count: int, gap_tol: float = -np.inf, budgets: tuple[int, int] = (0, 0)
     ) -> int:
         """Run kernels for at most `count` iterations, on the clock; returns why they stopped."""
         started, first = time.perf_counter(), state.iteration
-        etas = np.array([self.solver.eta(t) for t in range(first, first + count)])
-        status: int = kernels.run(
-            self.model, self.rule, self._work(), mode, etas, self._rates(first, count), state.rng, gap_tol, *budgets
-        )
+        etas, rates = self._schedules(first, count)
+        status: int = kernels.run(self.model, self.rule, self._work(), mode, etas, rates, state.rng, gap_tol, *budgets)
         if status == layout.GROW:
             self._grow()
         elif status == layout.FULL_PASS:
@@ -280,13 +285,11 @@ class CompiledEngine:
         gap_tol = -np.inf if limits.gap_tol is None else limits.gap_tol
         gradients, calls = (huge if b is None else math.ceil(b) for b in (limits.max_gradients, limits.max_lmo_calls))
         while state.iteration < until and limits.used_up(state) is not Status.SECONDS:
-            before = state.seconds
-            count = min(self._chunk, until - state.iteration)
-            status = self._call(state, layout.RUN, count, gap_tol, (gradients, calls))
-            if status in _AGAIN:
-                continue
-            if status != layout.DONE:
-                return
+            before, stop = state.seconds, min(state.iteration + self._chunk, until)
+            while state.iteration < stop:
+                status = self._call(state, layout.RUN, stop - state.iteration, gap_tol, (gradients, calls))
+                if status not in (layout.DONE, *_AGAIN):
+                    return
             if state.seconds - before < CHUNK_SECONDS / 2:
                 self._chunk *= 2
 
@@ -294,8 +297,8 @@ class CompiledEngine:
         """Boost at the present x and m once more, without a trace of it in the run; for benchmarks. Returns K_t."""
         rule, work, calls = self.rule, self._work(), self.memory["whole"][layout.LMO_CALLS]
         boost(
-            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, work.g, work.slots, work.coordinates,
-            work.x, work.q, work.held, work.blocks, work.whole, work.real, work.log,
+            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, work.g, work.slots,
+            work.coordinates, work.x, work.q, work.held, work.blocks, work.whole, work.real, work.log,
         )  # fmt: skip
         self.memory["whole"][layout.LMO_CALLS] = calls
         return int(self.memory["whole"][layout.ROUNDS])

@@ -90,6 +90,7 @@ class Rule(NamedTuple):
     weights: Any
     max_rounds: int
     min_gain: float
+    zero: float
     estimator: int
     size: int
     population: int
@@ -450,6 +451,7 @@ def look(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
             rule.weights,
             rule.max_rounds,
             rule.min_gain,
+            rule.zero,
             work.g,
             work.slots,
             work.coordinates,

@@ -104,13 +104,14 @@ def careful_products(x, held, q, total, count, slot, value, mj):  # type: ignore
 
 @jit()
 def boost(  # type: ignore[no-untyped-def]
-    kind, radius, weights, max_rounds, min_gain, g, slots, coordinates, x, q, held, blocks, whole, real, log
+    kind, radius, weights, max_rounds, min_gain, zero, g, slots, coordinates, x, q, held, blocks, whole, real, log
 ):
     """One Boost call for m = SCALE g at the x of the compact arrays. Fills q, and whole and real as `layout` says.
 
     On return q holds sum_k c_k v_k by slot, with LAMBDA = sum_k c_k; g is unchanged. Boost is scale-equivariant in m,
     so that it runs on g itself. `log` has three columns (slot or -1 for the zero vertex, value, c_k) or no rows.
-    Returns GROW, with nothing changed, if there is no slot left for a visited coordinate or no row in the log.
+    `zero` is ||v - x||^2 / ||x||^2 at which v is x up to rounding. Returns GROW, with nothing changed, if there is no
+    slot left for a visited coordinate or no row in the log.
     """
     count = before = whole[COUNT]
     keys = blocks.view(np.float64)
@@ -181,7 +182,7 @@ def boost(  # type: ignore[no-untyped-def]
         if rounds == 1:
             real[VALUE], real[DISTANCE], real[GAP] = value, math.sqrt(uu), -real[SCALE] * um
             whole[VERTEX], whole[VERTEX_SLOT] = where, slot
-        if norm_m == 0.0 or uu == 0.0:
+        if norm_m == 0.0 or uu <= zero * xx:
             break
         ru = -um - upsi  # <r, u> with u = v - x and r = -m - psi
         if pp > 0.0 and (pm + pp) / math.sqrt(pp) > ru:

@@ -87,7 +87,9 @@ def with_room(compact, count, more):  # type: ignore[no-untyped-def]
     if count + more <= compact.shape[1]:
         return compact
     larger = np.zeros((ROWS, 2 * (count + more)))
-    larger[:, :count] = compact[:, :count]
+    for row in range(ROWS):  # loops, for slices of two dimensions take seconds to compile
+        for s in range(count):
+            larger[row, s] = compact[row, s]
     return larger
 
 
