@@ -1,6 +1,15 @@
+import os
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import settings
+
+# The same examples in every run: whether a change lands is no matter of luck.
+# HYPOTHESIS_PROFILE=random looks for new ones.
+settings.register_profile("repeatable", derandomize=True)
+settings.register_profile("random", derandomize=False)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
 @pytest.fixture
