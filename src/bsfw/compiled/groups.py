@@ -40,7 +40,7 @@ TOUCHED = -1.0
 
 
 @jit()
-def largest(values, begin, end):  # type: ignore[no-untyped-def]
+def largest(values, begin, end):
     """The largest of values[begin:end], as far as there are that many, and the first place that has it."""
     best, where = values[begin], begin
     for i in range(begin + 1, min(end, values.size)):
@@ -50,13 +50,13 @@ def largest(values, begin, end):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def bounds(starts, n, group):  # type: ignore[no-untyped-def]
+def bounds(starts, n, group):
     """Where a group begins and ends in the order of the groups."""
     return starts[group], starts[group + 1] if group + 1 < starts.size else n
 
 
 @jit()
-def measure(m, x, order, starts, norms):  # type: ignore[no-untyped-def]
+def measure(m, x, order, starts, norms):
     """Norms of m by group, TOUCHED where x has a nonzero, into `norms`; returns ||m||^2 and how many are touched."""
     places = order.view(np.uint64)  # signed indices would be tested for being negative
     squares, touched = 0.0, 0
@@ -74,7 +74,7 @@ def measure(m, x, order, starts, norms):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def gather(m, x, order, starts, norms, which, last):  # type: ignore[no-untyped-def]
+def gather(m, x, order, starts, norms, which, last):
     """The first compact arrays: the groups in which x has a nonzero, into `which`, and the ends of their slots."""
     t = count = 0
     for i in range(starts.size):
@@ -94,7 +94,7 @@ def gather(m, x, order, starts, norms, which, last):  # type: ignore[no-untyped-
 
 
 @jit()
-def boost(m, x, order, starts, radius, eps, max_rounds, min_gain):  # type: ignore[no-untyped-def]
+def boost(m, x, order, starts, radius, eps, max_rounds, min_gain):
     """One Boost call: whether it was made, rounds, numbers, weights; groups, ends and values of the vertices."""
     norms = np.empty(starts.size)
     squares_of_m, touched = measure(m, x, order, starts, norms)

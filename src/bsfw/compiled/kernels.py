@@ -134,7 +134,7 @@ class Work(NamedTuple):
 
 
 @jit()
-def draw(rng, population, marked, batch):  # type: ignore[no-untyped-def]
+def draw(rng, population, marked, batch):
     """Floyd's sample without replacement, the same draws as `bsfw._sampling.draw`."""
     size = batch.size
     if size == population:
@@ -153,7 +153,7 @@ def draw(rng, population, marked, batch):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def add_batch(model, work, other, table, unit, store, factor, g):  # type: ignore[no-untyped-def]
+def add_batch(model, work, other, table, unit, store, factor, g):
     """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
     batch_changes(
         model.data,
@@ -181,7 +181,7 @@ def add_batch(model, work, other, table, unit, store, factor, g):  # type: ignor
 
 
 @jit()
-def fold(g, base, correction, share, gain):  # type: ignore[no-untyped-def]
+def fold(g, base, correction, share, gain):
     """g = base + share correction, base += gain correction, correction = 0, in one pass over n."""
     for j in range(g.size):
         c = correction[j]
@@ -191,14 +191,14 @@ def fold(g, base, correction, share, gain):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def combine_table(model, work, factor):  # type: ignore[no-untyped-def]
+def combine_table(model, work, factor):
     """g = factor A^T table."""
     work.g[:] = 0.0
     add_rows(model.data, model.indices, model.indptr, None, work.everyone, factor, work.g)
 
 
 @jit()
-def column_add(model, j, coefficient, z):  # type: ignore[no-untyped-def]
+def column_add(model, j, coefficient, z):
     """z += coefficient A[:, j]. O(nonzeros of the column)."""
     entries, rows = column(model.columns, model.column_indices, model.column_indptr, j)
     for p in range(entries.size):
@@ -206,7 +206,7 @@ def column_add(model, j, coefficient, z):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def form_margins(model, work):  # type: ignore[no-untyped-def]
+def form_margins(model, work):
     """margins = A x, afresh."""
     work.margins[:] = 0.0
     work.real[MARGIN_SCALE] = 1.0
@@ -216,7 +216,7 @@ def form_margins(model, work):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def follow_margins(model, rule, work):  # type: ignore[no-untyped-def]
+def follow_margins(model, rule, work):
     """Bring the margins from x^{t-1} to x^t, by the columns of the vertices of the last step."""
     length = work.real[LENGTH]
     scale = work.real[MARGIN_SCALE] * (1.0 - length)
@@ -235,7 +235,7 @@ def follow_margins(model, rule, work):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def read_coordinate(model, rule, work, j):  # type: ignore[no-untyped-def]
+def read_coordinate(model, rule, work, j):
     """The partial derivative at the margins, or the forward difference for ZOJA. O(nonzeros of the column)."""
     scale, total, weighted = work.real[MARGIN_SCALE], 0.0, model.sample_weight.size > 0
     entries, rows = column(model.columns, model.column_indices, model.column_indptr, j)
@@ -252,7 +252,7 @@ def read_coordinate(model, rule, work, j):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
+def estimate(model, rule, work, rate, rng):
     """m^t, as the classes of `bsfw.estimators` state it; `rate` is Heavy Ball's r_t.
 
     Returns FULL_PASS if it needs the slopes of all samples in `everyone` and the full gradient in g, at x or at the
@@ -329,7 +329,7 @@ def estimate(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def estimate_coordinates(model, rule, work, rng):  # type: ignore[no-untyped-def]
+def estimate_coordinates(model, rule, work, rng):
     """m^t of SEGA, JAGUAR and ZOJA, by margins that follow x."""
     whole, g, batch, change = work.whole, work.g, work.batch, work.change
     t, n, b = whole[ITERATION], work.g.size, batch.size
@@ -362,7 +362,7 @@ def estimate_coordinates(model, rule, work, rng):  # type: ignore[no-untyped-def
 
 
 @jit()
-def image_ratio(model, work):  # type: ignore[no-untyped-def]
+def image_ratio(model, work):
     """||A(s - x)|| and ||A d~||, by the Gram matrix or by the margins."""
     count, total = work.whole[COUNT], work.real[LAMBDA]
     slot, value = work.whole[VERTEX_SLOT], work.real[VALUE]
@@ -400,7 +400,7 @@ def image_ratio(model, work):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def advance(model, rule, work, eta):  # type: ignore[no-untyped-def]
+def advance(model, rule, work, eta):
     """gamma_t and x^{t+1} (lines 31-38 of Algorithm BSFW (Full)). Afterwards q holds the point that x moved towards."""
     whole, real, x, q = work.whole, work.real, work.x, work.q
     near, far = real[DISTANCE], real[NORM]
@@ -434,7 +434,7 @@ def advance(model, rule, work, eta):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def look(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
+def look(model, rule, work, rate, rng):
     """The estimate and Boost, as far as they are not done yet."""
     whole = work.whole
     if whole[PHASE] == ESTIMATE or whole[PHASE] == PASSED:
@@ -470,9 +470,7 @@ def look(model, rule, work, rate, rng):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def run(  # type: ignore[no-untyped-def]
-    model, rule, work, mode, etas, rates, rng, gap_tol, max_gradients, max_lmo_calls
-):
+def run(model, rule, work, mode, etas, rates, rng, gap_tol, max_gradients, max_lmo_calls):
     """Iterations from where the work stands: one per entry of `etas`, unless something ends them before.
 
     With mode LOOK it returns before the first move, with mode ADVANCE after it. One function for all three, because

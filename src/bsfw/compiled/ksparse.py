@@ -43,7 +43,7 @@ TAKEN = -1.0
 
 
 @jit(fastmath=REORDERED)
-def magnitudes(m, out):  # type: ignore[no-untyped-def]
+def magnitudes(m, out):
     """|m| into `out`; returns ||m||^2."""
     squares = 0.0
     for j in range(m.size):
@@ -53,7 +53,7 @@ def magnitudes(m, out):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def support(x):  # type: ignore[no-untyped-def]
+def support(x):
     """Coordinates of the nonzeros of x, found without a branch."""
     size = 0
     for j in range(x.size):
@@ -66,7 +66,7 @@ def support(x):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def kth_largest(values, k):  # type: ignore[no-untyped-def]
+def kth_largest(values, k):
     """By Hoare's selection, which reorders `values`; O(size) on average. `np.partition` takes seconds to compile."""
     low, high, place = 0, values.size - 1, values.size - k
     while low < high:
@@ -88,7 +88,7 @@ def kth_largest(values, k):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def take_largest(magnitude, wanted):  # type: ignore[no-untyped-def]
+def take_largest(magnitude, wanted):
     """At least `wanted` (or all) coordinates not yet taken, by decreasing magnitude, the first index among equals.
 
     They are marked as taken, and none that is left comes before them in this order. The threshold is the wanted-th
@@ -129,7 +129,7 @@ def take_largest(magnitude, wanted):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def select(g, coordinates, count, m, pool, wheres, origins):  # type: ignore[no-untyped-def]
+def select(g, coordinates, count, m, pool, wheres, origins):
     """The coordinates of the largest |g_j|, first indices among equals, into `wheres`; their slots as origins.
 
     Candidates are the `count` touched coordinates and the first of the pool, which have no slots but negative numbers.
@@ -160,7 +160,7 @@ def select(g, coordinates, count, m, pool, wheres, origins):  # type: ignore[no-
 
 
 @jit()
-def boost(m, x, k, radius, eps, max_rounds, min_gain):  # type: ignore[no-untyped-def]
+def boost(m, x, k, radius, eps, max_rounds, min_gain):
     """One Boost call: whether it was made, rounds, numbers, weights, coordinates and values of the vertices."""
     magnitude = np.empty(m.size)
     norm_m = math.sqrt(magnitudes(m, magnitude))

@@ -10,7 +10,7 @@ LOGISTIC, LEAST_SQUARES, HUBER, TUKEY, SIGMOID_SQUARED = range(5)
 
 
 @jit(inline="always")
-def sigmoid(z):  # type: ignore[no-untyped-def]
+def sigmoid(z):
     """1 / (1 + exp(-z)) without overflow: exp of a negative number only."""
     if z >= 0:
         return 1.0 / (1.0 + math.exp(-z))
@@ -19,7 +19,7 @@ def sigmoid(z):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def loss(code, z, y, parameter):  # type: ignore[no-untyped-def]
+def loss(code, z, y, parameter):
     """phi(z, y); the formulas are those of `bsfw.objectives.losses`."""
     if code == LOGISTIC:
         t = y * z
@@ -40,7 +40,7 @@ def loss(code, z, y, parameter):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def derivative(code, z, y, parameter):  # type: ignore[no-untyped-def]
+def derivative(code, z, y, parameter):
     """phi'(z, y)."""
     if code == LOGISTIC:
         return -y * sigmoid(-y * z)

@@ -46,7 +46,7 @@ they would lose digits."""
 
 
 @jit(inline="always")
-def key_of(kind, value, weight):  # type: ignore[no-untyped-def]
+def key_of(kind, value, weight):
     """What an LMO maximises: |g| on the l1 ball, |g| / weight on the weighted one, -g on a simplex."""
     if kind == L1:
         return abs(value)
@@ -56,7 +56,7 @@ def key_of(kind, value, weight):  # type: ignore[no-untyped-def]
 
 
 @jit(fastmath={"reassoc", "nsz", "contract"})
-def sweep_absolute(g, blocks):  # type: ignore[no-untyped-def]
+def sweep_absolute(g, blocks):
     """Largest |g| of every block, as the bits of a nonnegative float, and the sum of squares.
 
     Nonnegative floats are ordered like their bits, and an integer maximum is vectorised where a float one is not.
@@ -77,7 +77,7 @@ def sweep_absolute(g, blocks):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def scan_block(kind, g, weights, b):  # type: ignore[no-untyped-def]
+def scan_block(kind, g, weights, b):
     """Largest key in block b and the first coordinate that has it."""
     best, where = -math.inf, b * BLOCK
     for j in range(b * BLOCK, min(g.size, (b + 1) * BLOCK)):
@@ -88,7 +88,7 @@ def scan_block(kind, g, weights, b):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def careful_products(x, held, q, total, count, slot, value, mj):  # type: ignore[no-untyped-def]
+def careful_products(x, held, q, total, count, slot, value, mj):
     """||u||^2, <u, m> and <u, psi> for u = v - x, v = `value` at `slot`, summed coordinate by coordinate."""
     uu, um, upsi = value * value, value * mj, 0.0
     if slot > 0:
@@ -103,7 +103,7 @@ def careful_products(x, held, q, total, count, slot, value, mj):  # type: ignore
 
 
 @jit()
-def boost(  # type: ignore[no-untyped-def]
+def boost(
     kind, radius, weights, max_rounds, min_gain, zero, g, slots, coordinates, x, q, held, blocks, whole, real, log
 ):
     """One Boost call for m = SCALE g at the x of the compact arrays. Fills q, and whole and real as `layout` says.

@@ -16,13 +16,14 @@ from numba import types
 from numba.extending import overload
 
 from .._arrays import Array
-from . import losses
 from ._jit import jit
 from .kernels import Model
 from .rows import add_rows, row_dot
 
 PARALLEL = 200_000
 """Entries of the data below which one thread is faster than several."""
+ROWS = 2048
+"""Samples in a block."""
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
@@ -47,14 +48,9 @@ def _split(work: Callable[[int, int], None], size: int, entries: int) -> None:
 
 
 @jit()
-def _slopes_between(  # type: ignore[no-untyped-def]
-    data, indices, indptr, y, weight, loss, parameter, slots, coordinates, count, x, first, last, out
-):
-    weighted = weight.size > 0
+def _margins_between(data, indices, indptr, slots, coordinates, count, x, first, last, out):
     for i in range(first, last):
-        z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
-        d = losses.derivative(loss, z, y[i], parameter)
-        out[i] = d * weight[i] if weighted else d
+        out[i] = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
 
 
 def _weighted_columns(
@@ -64,8 +60,8 @@ def _weighted_columns(
 
 
 @overload(_weighted_columns)
-def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
-    def dense(data, indices, indptr, slopes, factor, first, last, g):  # type: ignore[no-untyped-def]
+def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., Any]:
+    def dense(data, indices, indptr, slopes, factor, first, last, g):
         part = g[first:last]
         part[:] = 0.0
         for i in range(slopes.size):  # along the rows, which lie together in memory
@@ -73,7 +69,7 @@ def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., An
             for j in range(part.size):
                 part[j] += coefficient * row[j]
 
-    def sparse(data, indices, indptr, slopes, factor, first, last, g):  # type: ignore[no-untyped-def]
+    def sparse(data, indices, indptr, slopes, factor, first, last, g):
         for j in range(first, last):
             total = 0.0
             for p in range(np.uint64(indptr[j]), np.uint64(indptr[j + 1])):
@@ -84,20 +80,35 @@ def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., An
 
 
 @jit()
-def _gradient_between(data, indices, indptr, slopes, factor, first, last, g):  # type: ignore[no-untyped-def]
+def _gradient_between(data, indices, indptr, slopes, factor, first, last, g):
     _weighted_columns(data, indices, indptr, slopes, factor, first, last, g)
 
 
-def slopes(model: Model, slots: Array, coordinates: Array, count: int, x: Array, out: Array) -> None:
-    """out[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form."""
+def slopes(
+    model: Model,
+    slots: Array,
+    coordinates: Array,
+    count: int,
+    x: Array,
+    slope: Callable[[Array, slice], Array],
+    out: Array,
+) -> None:
+    """out[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form.
+
+    `slope(z, rows)` turns the margins of these rows into slopes: NumPy's exponential takes many numbers at once, which
+    a loop of ours does not. Rows come in fixed blocks, so that threads do not change what it is given.
+    """
+    size = model.y.size
 
     def part(first: int, last: int) -> None:
-        _slopes_between(
-            model.data, model.indices, model.indptr, model.y, model.sample_weight, model.loss, model.parameter, slots,
-            coordinates, count, x, first, last, out,
-        )  # fmt: skip
+        for block in range(first, last):
+            rows = slice(block * ROWS, min(size, (block + 1) * ROWS))
+            _margins_between(
+                model.data, model.indices, model.indptr, slots, coordinates, count, x, rows.start, rows.stop, out
+            )
+            out[rows] = slope(out[rows], rows)
 
-    _split(part, model.y.size, model.data.size)
+    _split(part, -(-size // ROWS), model.data.size)
 
 
 def gradient(model: Model, slopes: Array, g: Array) -> None:

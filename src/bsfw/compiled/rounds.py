@@ -30,7 +30,7 @@ REORDERED = {"reassoc", "nsz", "contract"}
 
 
 @jit(fastmath=REORDERED)
-def residual(compact, count, total):  # type: ignore[no-untyped-def]
+def residual(compact, count, total):
     """Fill PSI and G from Q and total = Lambda; return ||psi||^2 and <psi, m>."""
     x, held, q = compact[X, :count], compact[HELD, :count], compact[Q, :count]
     psi, g = compact[PSI, :count], compact[G, :count]
@@ -44,7 +44,7 @@ def residual(compact, count, total):  # type: ignore[no-untyped-def]
 
 
 @jit(fastmath=REORDERED)
-def products(compact, count):  # type: ignore[no-untyped-def]
+def products(compact, count):
     """||u||^2, <u, m> and <u, psi> for u = v - x, over the slots."""
     x, held, psi, v = compact[X, :count], compact[HELD, :count], compact[PSI, :count], compact[V, :count]
     uu = um = upsi = 0.0
@@ -57,7 +57,7 @@ def products(compact, count):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def judge(norm_m, alignment, min_gain, closest, pp, pm, uu, um, upsi):  # type: ignore[no-untyped-def]
+def judge(norm_m, alignment, min_gain, closest, pp, pm, uu, um, upsi):
     """The weight lambda of this round's vertex and the alignment with it, or zeros: the round is rejected.
 
     With ||u||^2 up to `closest`, x is the vertex to rounding: u is noise, and its huge lambda would make d~ vanish.
@@ -73,7 +73,7 @@ def judge(norm_m, alignment, min_gain, closest, pp, pm, uu, um, upsi):  # type: 
 
 
 @jit()
-def rounding(compact, count, eps):  # type: ignore[no-untyped-def]
+def rounding(compact, count, eps):
     """The `closest` of `judge` for an x with numbers of relative precision eps."""
     squares = 0.0
     for s in range(count):
@@ -82,7 +82,7 @@ def rounding(compact, count, eps):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def with_room(compact, count, more):  # type: ignore[no-untyped-def]
+def with_room(compact, count, more):
     """`compact` itself if it has `more` slots after `count`, else a copy that has."""
     if count + more <= compact.shape[1]:
         return compact
@@ -94,13 +94,13 @@ def with_room(compact, count, more):  # type: ignore[no-untyped-def]
 
 
 @jit()
-def grown(log):  # type: ignore[no-untyped-def]
+def grown(log):
     """A copy of `log` with twice the rows, the new ones yet to be written."""
     return np.concatenate((log, np.empty_like(log)))
 
 
 @jit()
-def summary(compact, count, total, alignment, gap, distance):  # type: ignore[no-untyped-def]
+def summary(compact, count, total, alignment, gap, distance):
     """The numbers of a `Direction`, in its order: gap, slope, alignment, norm, vertex distance."""
     pp, pm = residual(compact, count, total)
     if total == 0.0:

@@ -29,7 +29,7 @@ def member(batch: Any, k: Any) -> Any:
 
 
 @overload(member, inline="always")
-def _member(batch, k) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
+def _member(batch, k) -> Callable[..., Any]:
     if isinstance(batch, types.NoneType):
         return lambda batch, k: k
     return lambda batch, k: batch[k]
@@ -41,16 +41,16 @@ def row_dots(
     """<a_i, x> and <a_i, other> for two points in compact form. O(nonzeros of the row), O(count) for dense data."""
 
 
-@overload(row_dots)
-def _row_dots(data, indices, indptr, i, slots, coordinates, count, x, other) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
-    def dense(data, indices, indptr, i, slots, coordinates, count, x, other):  # type: ignore[no-untyped-def]
+@overload(row_dots, inline="always")
+def _row_dots(data, indices, indptr, i, slots, coordinates, count, x, other) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, slots, coordinates, count, x, other):
         one = two = 0.0
         for k in range(np.uint64(1), np.uint64(count + 1)):
             one += data[i, coordinates[k]] * x[k]
             two += data[i, coordinates[k]] * other[k]
         return one, two
 
-    def sparse(data, indices, indptr, i, slots, coordinates, count, x, other):  # type: ignore[no-untyped-def]
+    def sparse(data, indices, indptr, i, slots, coordinates, count, x, other):
         one = two = 0.0
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             k = slots[np.uint64(indices[p])]
@@ -66,15 +66,15 @@ def row_dot(data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinate
     """<a_i, x>: the first number of `row_dots`."""
 
 
-@overload(row_dot)
-def _row_dot(data, indices, indptr, i, slots, coordinates, count, x) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
-    def dense(data, indices, indptr, i, slots, coordinates, count, x):  # type: ignore[no-untyped-def]
+@overload(row_dot, inline="always")
+def _row_dot(data, indices, indptr, i, slots, coordinates, count, x) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, slots, coordinates, count, x):
         total = 0.0
         for k in range(np.uint64(1), np.uint64(count + 1)):
             total += data[i, coordinates[k]] * x[k]
         return total
 
-    def sparse(data, indices, indptr, i, slots, coordinates, count, x):  # type: ignore[no-untyped-def]
+    def sparse(data, indices, indptr, i, slots, coordinates, count, x):
         total = 0.0
         if FORESEEN * count < slots.size:
             for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
@@ -93,13 +93,13 @@ def row_add(data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: A
     """g += coefficient a_i. O(nonzeros of the row)."""
 
 
-@overload(row_add)
-def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
-    def dense(data, indices, indptr, i, coefficient, g):  # type: ignore[no-untyped-def]
+@overload(row_add, inline="always")
+def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, coefficient, g):
         for j in range(np.uint64(g.size)):
             g[j] += coefficient * data[i, j]
 
-    def sparse(data, indices, indptr, i, coefficient, g):  # type: ignore[no-untyped-def]
+    def sparse(data, indices, indptr, i, coefficient, g):
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             g[np.uint64(indices[p])] += coefficient * data[p]
 
@@ -110,12 +110,12 @@ def ask_for_row(data: Any, indices: Any, indptr: Any, i: Any) -> Any:
     """Bring row i on its way to the cache: rows of a batch lie anywhere, and waiting for them is half the time."""
 
 
-@overload(ask_for_row)
-def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
-    def dense(data, indices, indptr, i):  # type: ignore[no-untyped-def]
+@overload(ask_for_row, inline="always")
+def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i):
         pass
 
-    def sparse(data, indices, indptr, i):  # type: ignore[no-untyped-def]
+    def sparse(data, indices, indptr, i):
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1]), LINE):
             prefetch(indices, p)
             prefetch(data, p)
@@ -129,18 +129,18 @@ def column(data: Any, indices: Any, indptr: Any, j: Any) -> Any:
 
 
 @overload(column)
-def _column(data, indices, indptr, j) -> Callable[..., Any]:  # type: ignore[no-untyped-def]
-    def dense(data, indices, indptr, j):  # type: ignore[no-untyped-def]
+def _column(data, indices, indptr, j) -> Callable[..., Any]:
+    def dense(data, indices, indptr, j):
         return data[:, j], None
 
-    def sparse(data, indices, indptr, j):  # type: ignore[no-untyped-def]
+    def sparse(data, indices, indptr, j):
         return data[indptr[j] : indptr[j + 1]], indices[indptr[j] : indptr[j + 1]]
 
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
 @jit()
-def batch_changes(  # type: ignore[no-untyped-def]
+def batch_changes(
     data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, other, table, unit, store,
     margins, scale, factor, change, g,
 ):  # fmt: skip
@@ -180,7 +180,7 @@ def batch_changes(  # type: ignore[no-untyped-def]
 
 
 @jit()
-def add_rows(data, indices, indptr, batch, coefficients, factor, g):  # type: ignore[no-untyped-def]
+def add_rows(data, indices, indptr, batch, coefficients, factor, g):
     """g += factor * sum_k coefficients[k] a_i over the samples i of the batch."""
     for k in range(coefficients.size):
         if k + AHEAD < coefficients.size:
