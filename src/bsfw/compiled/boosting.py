@@ -35,8 +35,8 @@ def boost_one_hot(
         log = np.empty((rows, 3))
         status = boost(
             kind, radius, np.empty(0) if weights is None else weights, max_rounds, min_gain, zero, g, slots,
-            coordinates, compact, np.zeros(size), np.zeros(size), np.zeros(-(-g.size // BLOCK), dtype=np.int64), whole,
-            real, log,
+            coordinates, compact, np.zeros(size), np.zeros(size), np.zeros(size),
+            np.zeros(-(-g.size // BLOCK), dtype=np.int64), whole, real, log,
         )  # fmt: skip
         if status != layout.GROW:
             break

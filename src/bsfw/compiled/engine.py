@@ -39,6 +39,8 @@ CODES = {name: code for code, name in enumerate(
 )}  # fmt: skip
 MARGIN_REFRESH = 2000
 """Iterations after which margins that follow x are formed anew."""
+COLUMNS_A_STEP = 8
+"""Columns that a boosted step adds to x, about."""
 CHUNK_SECONDS = 0.05
 """About so long one call runs, so that max_seconds, Ctrl-C and progress are noticed."""
 
@@ -68,12 +70,12 @@ class CompiledEngine:
         self.coordinate = isinstance(solver.estimator, CoordinateEstimator)
         self._small = self.n**2 <= 2 * self.m  # the Gram matrix takes no more room than two numbers a sample
         self.rule = self._rule()
-        self.model = self._model()
         self._chunk = 1
         self._kept: tuple[int, Array, Array] = (0, np.empty(0), np.empty(0))
         if not state.memory:
             state.memory = self._fresh(state)
         self.memory: dict[str, Any] = state.memory
+        self.model = self._model()
 
     def _rule(self) -> kernels.Rule:
         solver, estimator = self.solver, self.solver.estimator
@@ -103,16 +105,46 @@ class CompiledEngine:
             zeros=getattr(estimator, "table", "") == "zeros",
             refresh=refresh,
             image=image,
-            follows=self.coordinate or (image and not self._small),
+            may_follow=size > 0 and not self.coordinate and not isinstance(self.objective.A, np.ndarray),
             folds=self._folds(size),
             exact=estimator.exact,
         )
 
+    def _follows(self) -> bool:
+        """Whether margins follow x from the start: where every step reads them, or full gradients profit as well."""
+        if self.coordinate or (self.rule.image and not self._small):
+            return True
+        return self.solver.estimator.name in ("l-svrg", "sarah", "full") and self._following_pays()
+
+    def _following_pays(self) -> bool:
+        """Whether margins that follow x are cheaper than reading rows of the batch for the slopes.
+
+        Decided by counting: a step adds some columns, as long as those that many rows have (SARAH also copies the
+        margins); without margins the rows of the batch are read.
+        """
+        A = self.objective.A
+        if isinstance(A, np.ndarray):
+            return False
+        lengths = np.bincount(A.indices, minlength=self.n).astype(float)
+        step = COLUMNS_A_STEP * float(lengths @ lengths) / max(A.nnz, 1)
+        if self.solver.estimator.name == "sarah":
+            step += self.m
+        return step < (self.rule.size or self.m) * A.nnz / self.m
+
+    def _follow(self) -> None:
+        """Begin to follow x by margins if that pays, else never ask again."""
+        if self._following_pays():
+            self.memory["margins"] = np.zeros(self.m)
+            self.memory["real"][layout.MARGIN_SCALE] = 0.0  # so that they are formed first
+            self.model = self._model()
+        else:
+            self.rule = self.rule._replace(may_follow=False)
+
     def _folds(self, batch: int) -> bool:
         """Whether SAGA and L-SVRG form m by a pass over n, rather than by adding the batch and taking it out again.
 
-        Decided by counting: the pass costs n, taking out costs the nonzeros of the batch; the pass needs two more
-        vectors of n.
+        Decided by counting: the pass costs n, taking out costs the nonzeros of the batch; the pass needs one more
+        vector of n.
         """
         if self.solver.estimator.name not in ("saga", "l-svrg"):
             return False
@@ -132,7 +164,7 @@ class CompiledEngine:
             columns = rows
         else:
             rows = (A.data, A.indices, A.indptr)
-            if self.rule.follows or self.rule.estimator in (layout.FULL, layout.LSVRG, layout.SARAH):
+            if self.memory["margins"].size or self.rule.estimator in (layout.FULL, layout.LSVRG, layout.SARAH):
                 csc = objective.columns
                 columns = (csc.data, csc.indices, csc.indptr)
             else:
@@ -169,7 +201,7 @@ class CompiledEngine:
             whole[position] = getattr(state.counts, name)
         real[layout.SCALE] = real[layout.MARGIN_SCALE] = 1.0
         code = self.rule.estimator
-        keep_previous = code in (layout.LSVRG, layout.SARAH)
+        keep_previous, follows = code in (layout.LSVRG, layout.SARAH), self._follows()
         return {
             "whole": whole,
             "real": real,
@@ -180,10 +212,10 @@ class CompiledEngine:
             "previous": np.zeros(capacity if keep_previous else 0),
             "q": np.zeros(capacity),
             "everyone": np.zeros(0 if self.coordinate or code == layout.HEAVY_BALL else self.m),
-            "margins": np.zeros(self.m if self.rule.follows else 0),
+            "margins": np.zeros(self.m if follows else 0),
             "batch": np.zeros(self.rule.size, dtype=np.int64),
             "change": np.zeros(self.rule.size),
-            "image": np.zeros(self.m if self.rule.image and self.rule.follows else 0),
+            "image": np.zeros(self.m if self.rule.image and follows else 0),
             "base": np.zeros(self.n if self.rule.folds else 0),
         }
 
@@ -194,12 +226,14 @@ class CompiledEngine:
     def _work(self) -> kernels.Work:
         if not hasattr(self, "_scratch"):
             self._scratch = {
-                "correction": np.zeros(self.n if self.rule.folds else 0),
                 "blocks": np.zeros(-(-self.n // BLOCK), dtype=np.int64),
                 "marked": np.zeros(self.rule.population if self.rule.size else 0, dtype=np.uint8),
+                "bits": np.zeros(0 if isinstance(self.objective.A, np.ndarray) else self.n // 64 + 2, dtype=np.uint64),
+                "pair": np.zeros((2, len(self.model.gram))),
                 "log": np.empty((0, 3)),
             }
-        return kernels.Work(held=np.zeros(self.memory["x"].size), **self.memory, **self._scratch)
+        size = self.memory["x"].size
+        return kernels.Work(held=np.zeros(size), residual=np.zeros(size), **self.memory, **self._scratch)
 
     def _grow(self) -> None:
         capacity = self._capacity(2 * self.memory["x"].size)
@@ -219,7 +253,8 @@ class CompiledEngine:
         memory, whole = self.memory, self.memory["whole"]
         x = memory["previous"] if whole[layout.PASS_AT_PREVIOUS] else memory["x"]
         passes.slopes(
-            self.model, memory["slots"], memory["coordinates"], whole[layout.COUNT], x, self._slope, memory["everyone"]
+            self.model, memory["slots"], memory["coordinates"], whole[layout.COUNT], x, memory["margins"],
+            float(memory["real"][layout.MARGIN_SCALE]), self._slope, memory["everyone"],
         )  # fmt: skip
         passes.gradient(self.model, memory["everyone"], memory["g"])
         whole[layout.SAMPLE_GRADIENTS] += self.m
@@ -248,6 +283,8 @@ class CompiledEngine:
             self._grow()
         elif status == layout.FULL_PASS:
             self._full_pass()
+        elif status == layout.FOLLOW:
+            self._follow()
         whole = self.memory["whole"]
         state.iteration = int(whole[layout.ITERATION])
         state.lmo_calls = int(whole[layout.LMO_CALLS])
@@ -303,7 +340,7 @@ class CompiledEngine:
         rule, work, calls = self.rule, self._work(), self.memory["whole"][layout.LMO_CALLS]
         boost(
             rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, work.g, work.slots,
-            work.coordinates, work.x, work.q, work.held, work.blocks, work.whole, work.real, work.log,
+            work.coordinates, work.x, work.q, work.held, work.residual, work.blocks, work.whole, work.real, work.log,
         )  # fmt: skip
         self.memory["whole"][layout.LMO_CALLS] = calls
         return int(self.memory["whole"][layout.ROUNDS])
@@ -318,7 +355,7 @@ class CompiledEngine:
         state.m = (self.memory["real"][layout.SCALE] * self.memory["g"]).reshape(self.solver.shape)
 
 
-_AGAIN = (layout.GROW, layout.FULL_PASS)
+_AGAIN = (layout.GROW, layout.FULL_PASS, layout.FOLLOW)
 """Reasons of a kernel to return that the engine sees to itself."""
 _COUNTERS = {
     "sample_gradients": layout.SAMPLE_GRADIENTS,

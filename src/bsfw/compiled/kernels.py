@@ -21,10 +21,12 @@ from .layout import (
     BUDGET,
     COORDINATE_GRADIENTS,
     COUNT,
+    CROWDED,
     DISTANCE,
     DONE,
     ESTIMATE,
     ETA,
+    FOLLOW,
     FULL,
     FULL_PASS,
     FUNCTION_VALUES,
@@ -60,10 +62,14 @@ from .layout import (
     ZOJA,
 )
 from .onehot import boost
-from .rows import add_rows, batch_changes, column, member
+from .rows import LAST_BIT, WORD, add_rows, batch_changes, column, member
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
+FORESEEN = 12
+"""With fewer than one entry in so many in the support, a branch that skips the others is foreseen often enough."""
+LOOK_AGAIN = 64
+"""Iterations after which a support found crowded is looked at again."""
 
 
 class Model(NamedTuple):
@@ -100,7 +106,7 @@ class Rule(NamedTuple):
     zeros: bool
     refresh: int
     image: bool
-    follows: bool
+    may_follow: bool
     folds: bool
     exact: bool
 
@@ -126,10 +132,12 @@ class Work(NamedTuple):
     change: Any
     image: Any
     base: Any
-    correction: Any
     held: Any
+    residual: Any
     blocks: Any
     marked: Any
+    bits: Any
+    pair: Any
     log: Any
 
 
@@ -153,9 +161,25 @@ def draw(rng, population, marked, batch):
 
 
 @jit()
+def mark_support(work):
+    """Enter the coordinates that are new in the compact arrays into the set `bits`; its last word counts them."""
+    bits, last = work.bits, work.bits.size - 1
+    for k in range(bits[last] + np.uint64(1), work.whole[COUNT] + 1):
+        j = np.uint64(work.coordinates[k])
+        bits[j >> WORD] |= np.uint64(1) << (j & LAST_BIT)
+    bits[last] = work.whole[COUNT]
+
+
+@jit()
 def add_batch(model, work, other, table, unit, store, factor, g):
     """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
-    batch_changes(
+    whole, bits = work.whole, work.bits
+    looks = whole[CROWDED] == 0 or whole[ITERATION] % LOOK_AGAIN == 0
+    if bits.size > 0 and looks:
+        mark_support(work)
+    else:
+        bits = bits[:0]
+    hits = batch_changes(
         model.data,
         model.indices,
         model.indptr,
@@ -166,28 +190,30 @@ def add_batch(model, work, other, table, unit, store, factor, g):
         work.batch,
         work.slots,
         work.coordinates,
-        work.whole[COUNT],
+        whole[COUNT],
         work.x,
+        bits,
         other,
         table,
         unit,
         store,
         work.margins,
         work.real[MARGIN_SCALE],
+        work.everyone if other.size > 0 else work.everyone[:0],
         factor,
         work.change,
         g,
     )
+    if bits.size > 0:
+        whole[CROWDED] = hits * model.y.size * FORESEEN > work.batch.size * model.data.size
 
 
 @jit()
-def fold(g, base, correction, share, gain):
-    """g = base + share correction, base += gain correction, correction = 0, in one pass over n."""
+def settle(g, base, share):
+    """base += share (g - base) and g = base, in one pass over n: from m^{t-1} back to what m^t starts from."""
     for j in range(g.size):
-        c = correction[j]
-        g[j] = base[j] + share * c
-        base[j] += gain * c
-        correction[j] = 0.0
+        base[j] += share * (g[j] - base[j])
+        g[j] = base[j]
 
 
 @jit()
@@ -201,7 +227,7 @@ def combine_table(model, work, factor):
 def column_add(model, j, coefficient, z):
     """z += coefficient A[:, j]. O(nonzeros of the column)."""
     entries, rows = column(model.columns, model.column_indices, model.column_indptr, j)
-    for p in range(entries.size):
+    for p in range(np.uint64(entries.size)):
         z[np.uint64(member(rows, p))] += coefficient * entries[p]
 
 
@@ -256,18 +282,26 @@ def estimate(model, rule, work, rate, rng):
     """m^t, as the classes of `bsfw.estimators` state it; `rate` is Heavy Ball's r_t.
 
     Returns FULL_PASS if it needs the slopes of all samples in `everyone` and the full gradient in g, at x or at the
-    previous point (`passes` makes them on all cores); it goes on when called again.
+    previous point (`passes` makes them on all cores), and FOLLOW, with nothing done, if rows have so many entries in
+    the support that margins may be cheaper; it goes on when called again.
     """
     if rule.estimator == SEGA or rule.estimator == JAGUAR or rule.estimator == ZOJA:
         estimate_coordinates(model, rule, work, rng)
         return DONE
     whole, real, g, table, batch, change = work.whole, work.real, work.g, work.everyone, work.batch, work.change
     t, m, b = whole[ITERATION], model.y.size, batch.size
-    passed = whole[PHASE] == PASSED
-    if rule.follows and not passed:
+    passed, follows = whole[PHASE] == PASSED, work.margins.size > 0
+    if rule.may_follow and not follows and whole[CROWDED] and not passed:
+        return FOLLOW
+    # L-SVRG's full pass is at x^{t-1}, where the margins still are.
+    at_previous = not passed and rule.estimator == LSVRG and t > 0 and rng.random() < rule.probability
+    if follows and (whole[PASS_AT_PREVIOUS] if passed else not at_previous):
         if t == 0:
             form_margins(model, work)
         else:
+            if rule.estimator == SARAH:
+                for i in range(m):
+                    table[i] = real[MARGIN_SCALE] * work.margins[i]
             follow_margins(model, rule, work)
     if rule.estimator == HEAVY_BALL:
         if rate == 1.0:
@@ -286,8 +320,8 @@ def estimate(model, rule, work, rate, rng):
         here = t == 0 or rule.estimator == FULL or (rule.estimator == SARAH and rng.random() < rule.probability)
         if here and rule.estimator == SAG and rule.zeros:
             return DONE
-        if here or (rule.estimator == LSVRG and rng.random() < rule.probability):
-            whole[PASS_AT_PREVIOUS] = not here
+        if here or at_previous:
+            whole[PASS_AT_PREVIOUS] = at_previous
             whole[PHASE] = PASSED
             return FULL_PASS
     elif not whole[PASS_AT_PREVIOUS]:
@@ -299,12 +333,14 @@ def estimate(model, rule, work, rate, rng):
     elif rule.folds:
         work.base[:] = g
     if t > 1 and not passed and (rule.estimator == LSVRG or rule.estimator == SAGA):
-        # g was m^{t-1} = base + correction / b; go back to the base, which for SAGA has taken in correction / m.
+        # g is m^{t-1} = base + change / b; go back to the base, which for SAGA takes in change / m.
         if rule.estimator == SAGA and (t - 1) % rule.refresh == 0:
             combine_table(model, work, 1.0 / m)
             if rule.folds:
                 work.base[:] = g
-        elif not rule.folds:
+        elif rule.folds:
+            settle(g, work.base, b / m if rule.estimator == SAGA else 0.0)
+        else:
             back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
             add_rows(model.data, model.indices, model.indptr, batch, change, back, g)
     draw(rng, m, work.marked, batch)
@@ -318,12 +354,7 @@ def estimate(model, rule, work, rate, rng):
         if refresh:
             combine_table(model, work, 1.0)
     else:  # L-SVRG's table stays that of the reference point
-        add_batch(
-            model, work, work.x[:0], table, 1.0, rule.estimator == SAGA, 1.0 if rule.folds else 1.0 / b,
-            work.correction if rule.folds else g,
-        )  # fmt: skip
-        if rule.folds:
-            fold(g, work.base, work.correction, 1.0 / b, 1.0 / m if rule.estimator == SAGA else 0.0)
+        add_batch(model, work, work.x[:0], table, 1.0, rule.estimator == SAGA, 1.0 / b, g)
     whole[SAMPLE_GRADIENTS] += b
     return DONE
 
@@ -361,24 +392,37 @@ def estimate_coordinates(model, rule, work, rng):
         whole[FUNCTION_VALUES] += read + 1
 
 
+@jit(fastmath={"reassoc", "contract"})
+def gram_products(gram, x, d, j):
+    """<x, G x>, <d, G d> and (G x)_j."""
+    xx = dd = at_j = 0.0
+    for k in range(x.size):
+        if x[k] != 0.0 or d[k] != 0.0 or k == j:
+            row, x_row, d_row = gram[k], 0.0, 0.0
+            for h in range(x.size):
+                x_row += row[h] * x[h]
+                d_row += row[h] * d[h]
+            xx += x[k] * x_row
+            dd += d[k] * d_row
+            if k == j:
+                at_j = x_row
+    return xx, dd, at_j
+
+
 @jit()
 def image_ratio(model, work):
     """||A(s - x)|| and ||A d~||, by the Gram matrix or by the margins."""
     count, total = work.whole[COUNT], work.real[LAMBDA]
-    slot, value = work.whole[VERTEX_SLOT], work.real[VALUE]
+    value = work.real[VALUE]
     towards_s = towards_d = 0.0
     if model.gram.size > 0:
+        x, d = work.pair[0], work.pair[1]
         for k in range(1, count + 1):
-            row = model.gram[work.coordinates[k]]
-            s_k = (value if k == slot else 0.0) - work.x[k]
-            d_k = work.q[k] / total - work.x[k]
-            s_row = d_row = 0.0
-            for h in range(1, count + 1):
-                entry = row[work.coordinates[h]]
-                s_row += entry * ((value if h == slot else 0.0) - work.x[h])
-                d_row += entry * (work.q[h] / total - work.x[h])
-            towards_s += s_k * s_row
-            towards_d += d_k * d_row
+            x[work.coordinates[k]] = work.x[k]
+            d[work.coordinates[k]] = work.q[k] / total - work.x[k]
+        j = work.whole[VERTEX]
+        xx, towards_d, at_j = gram_products(model.gram, x, d, j)
+        towards_s = xx - 2.0 * value * at_j + value * value * model.gram[j, j]
     else:
         scale, image = work.real[MARGIN_SCALE], work.image
         image[:] = 0.0
@@ -458,6 +502,7 @@ def look(model, rule, work, rate, rng):
             work.x,
             work.q,
             work.held,
+            work.residual,
             work.blocks,
             whole,
             work.real,

@@ -19,8 +19,9 @@ from __future__ import annotations
     FUNCTION_VALUES,
     FULL_GRADIENTS,
     PASS_AT_PREVIOUS,  # whether the full pass asked for is at x^{t-1}
+    CROWDED,  # whether many entries of a row are in the support
     WHOLE_SIZE,
-) = range(16)
+) = range(17)
 
 # Positions in `real` (float64).
 (
@@ -46,9 +47,9 @@ return between two of them and is entered again where it left."""
 RUN, LOOK, ADVANCE = range(3)
 """How far a call of `kernels.run` goes: through many iterations, to before the next move, to after it."""
 
-DONE, GROW, FULL_PASS, NOT_FINITE, GAP_REACHED, BUDGET = range(6)
-"""Why a kernel returned: all asked iterations done; the compact arrays are full; a full pass is wanted; m is not
-finite; the exact gap is at most the tolerance; a budget is used up."""
+DONE, GROW, FULL_PASS, FOLLOW, NOT_FINITE, GAP_REACHED, BUDGET = range(7)
+"""Why a kernel returned: all asked iterations done; the compact arrays are full; a full pass is wanted; margins that
+follow x would help; m is not finite; the exact gap is at most the tolerance; a budget is used up."""
 
 L1, WEIGHTED_L1, SIMPLEX, SOLID_SIMPLEX = range(4)
 """Sets with one-hot vertices."""

@@ -9,7 +9,7 @@ from ._jit import jit
 LOGISTIC, LEAST_SQUARES, HUBER, TUKEY, SIGMOID_SQUARED = range(5)
 
 
-@jit(inline="always")
+@jit(forceinline=True)
 def sigmoid(z):
     """1 / (1 + exp(-z)) without overflow: exp of a negative number only."""
     if z >= 0:

@@ -40,12 +40,14 @@ from .layout import (
 )
 
 BLOCK = 256
+ABSOLUTE = np.int64(0x7FFFFFFFFFFFFFFF)
+"""All bits of a float but its sign."""
 CANCELLED = 1e-4
 """With ||v - x||^2 below this fraction of ||x||^2, inner products with v - x are summed anew: as differences of sums
 they would lose digits."""
 
 
-@jit(inline="always")
+@jit(forceinline=True)
 def key_of(kind, value, weight):
     """What an LMO maximises: |g| on the l1 ball, |g| / weight on the weighted one, -g on a simplex."""
     if kind == L1:
@@ -67,13 +69,67 @@ def sweep_absolute(g, blocks):
         part, values = bits[b * BLOCK : (b + 1) * BLOCK], g[b * BLOCK : (b + 1) * BLOCK]
         best = np.int64(0)
         for k in range(part.size):
-            best = max(best, part[k] & np.int64(0x7FFFFFFFFFFFFFFF))
+            best = max(best, part[k] & ABSOLUTE)
         squares = 0.0
         for k in range(values.size):
             squares += values[k] * values[k]
         blocks[b] = best
         total += squares
     return total
+
+
+@jit(fastmath={"reassoc", "nsz", "contract"})
+def survey(held, q, x, total, count, residual):
+    """<psi, psi>, <psi, m>, <psi, x> for psi = q - total x, and m + psi into `residual`."""
+    pp = pm = px = 0.0
+    for k in range(np.uint64(1), np.uint64(count + 1)):
+        psi = q[k] - total * x[k]
+        pp += psi * psi
+        pm += psi * held[k]
+        px += psi * x[k]
+        residual[k] = held[k] + psi
+    return pp, pm, px
+
+
+@jit()
+def best_held(kind, residual, weights, coordinates, count):
+    """Largest key in the compact arrays, its slot and its coordinate, of equal keys that of the first coordinate."""
+    if count == 0:
+        return -math.inf, 0, -1
+    if kind != L1:
+        best, slot, where = -math.inf, 0, -1
+        for k in range(1, count + 1):
+            key = key_of(kind, residual[k], weights[coordinates[k]] if kind == WEIGHTED_L1 else 1.0)
+            if key > best or (key == best and coordinates[k] < where):
+                best, slot, where = key, k, coordinates[k]
+        return best, slot, where
+    bits = residual.view(np.int64)  # as in `sweep_absolute`
+    largest = np.int64(-1)
+    for k in range(np.uint64(1), np.uint64(count + 1)):
+        largest = max(largest, bits[k] & ABSOLUTE)
+    slot, where = 0, -1
+    for k in range(np.uint64(1), np.uint64(count + 1)):
+        if bits[k] & ABSOLUTE == largest and (slot == 0 or coordinates[k] < where):
+            slot, where = np.int64(k), coordinates[k]
+    return abs(residual[slot]), slot, where
+
+
+@jit()
+def best_block(kind, blocks):
+    """Largest key of all blocks, and the first block that has it."""
+    keys = blocks.view(np.float64)
+    if kind == L1:
+        largest = np.int64(-1)
+        for b in range(np.uint64(blocks.size)):
+            largest = max(largest, blocks[b])
+        for b in range(blocks.size):
+            if blocks[b] == largest:
+                return keys[b], b
+    top, block = -math.inf, -1
+    for b in range(blocks.size):
+        if keys[b] > top:
+            top, block = keys[b], b
+    return top, block
 
 
 @jit()
@@ -104,7 +160,8 @@ def careful_products(x, held, q, total, count, slot, value, mj):
 
 @jit()
 def boost(
-    kind, radius, weights, max_rounds, min_gain, zero, g, slots, coordinates, x, q, held, blocks, whole, real, log
+    kind, radius, weights, max_rounds, min_gain, zero, g, slots, coordinates, x, q, held, residual, blocks, whole, real,
+    log,
 ):
     """One Boost call for m = SCALE g at the x of the compact arrays. Fills q, and whole and real as `layout` says.
 
@@ -136,22 +193,10 @@ def boost(
     norm_m = math.sqrt(squares)
     status = DONE if math.isfinite(norm_m) else NOT_FINITE
     total, alignment, rounds, accepted = 0.0, -1.0, 0, 0
-    pp = pm = 0.0
+    top, block = best_block(kind, blocks)
     while rounds < max_rounds and status == DONE:
-        best, slot, where = -math.inf, 0, -1
-        pp = pm = px = 0.0
-        for k in range(1, count + 1):
-            psi = q[k] - total * x[k]
-            pp += psi * psi
-            pm += psi * held[k]
-            px += psi * x[k]
-            key = key_of(kind, held[k] + psi, weights[coordinates[k]] if kind == WEIGHTED_L1 else 1.0)
-            if key > best or (key == best and coordinates[k] < where):
-                best, slot, where = key, k, coordinates[k]
-        top, block = -math.inf, -1
-        for b in range(blocks.size):
-            if keys[b] > top:
-                top, block = keys[b], b
+        pp, pm, px = survey(held, q, x, total, count, residual)
+        best, slot, where = best_held(kind, residual, weights, coordinates, count)
         # A key equal to that of a neutralised coordinate is no candidate: every coordinate may be in the slots.
         if top > -neutral and top >= best:
             _, j = scan_block(kind, g, weights, block)
@@ -210,6 +255,7 @@ def boost(
             slots[where] = slot
             g[where] = neutral
             keys[where // BLOCK], _ = scan_block(kind, g, weights, where // BLOCK)
+            top, block = best_block(kind, blocks)
             if rounds == 1:
                 whole[VERTEX_SLOT] = slot
         if log.shape[0] > 0:
@@ -219,11 +265,8 @@ def boost(
         total += lam
         alignment = gained
     q[0] = 0.0
-    pp = pm = 0.0
+    pp, pm, _ = survey(held, q, x, total, count, residual)
     for k in range(1, count + 1):
-        psi = q[k] - total * x[k]
-        pp += psi * psi
-        pm += psi * held[k]
         g[coordinates[k]] = held[k]
     if status != DONE:
         for k in range(before + 1, count + 1):

@@ -59,7 +59,7 @@ def _weighted_columns(
     """g[j] = factor <A[:, j], slopes> for first <= j < last. A name only: see `rows`."""
 
 
-@overload(_weighted_columns)
+@overload(_weighted_columns, jit_options={"forceinline": True})
 def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., Any]:
     def dense(data, indices, indptr, slopes, factor, first, last, g):
         part = g[first:last]
@@ -79,7 +79,7 @@ def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., An
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
-@jit()
+@jit(fastmath={"reassoc", "contract"})  # several sums at once: one alone waits for each addition
 def _gradient_between(data, indices, indptr, slopes, factor, first, last, g):
     _weighted_columns(data, indices, indptr, slopes, factor, first, last, g)
 
@@ -90,10 +90,12 @@ def slopes(
     coordinates: Array,
     count: int,
     x: Array,
+    margins: Array,
+    scale: float,
     slope: Callable[[Array, slice], Array],
     out: Array,
 ) -> None:
-    """out[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form.
+    """out[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form; A x is scale margins where these are kept.
 
     `slope(z, rows)` turns the margins of these rows into slopes: NumPy's exponential takes many numbers at once, which
     a loop of ours does not. Rows come in fixed blocks, so that threads do not change what it is given.
@@ -103,10 +105,14 @@ def slopes(
     def part(first: int, last: int) -> None:
         for block in range(first, last):
             rows = slice(block * ROWS, min(size, (block + 1) * ROWS))
-            _margins_between(
-                model.data, model.indices, model.indptr, slots, coordinates, count, x, rows.start, rows.stop, out
-            )
-            out[rows] = slope(out[rows], rows)
+            if margins.size:
+                z = scale * margins[rows]
+            else:
+                z = out[rows]
+                _margins_between(
+                    model.data, model.indices, model.indptr, slots, coordinates, count, x, rows.start, rows.stop, out
+                )
+            out[rows] = slope(z, rows)
 
     _split(part, -(-size // ROWS), model.data.size)
 

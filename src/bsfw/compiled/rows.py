@@ -20,15 +20,21 @@ AHEAD = 4
 """Rows by which `ask_for_row` runs ahead."""
 LINE, HALF_LINE = np.uint64(16), np.uint64(8)
 """Entries per cache line of 32-bit indices, and of 64-bit data."""
-FORESEEN = 16
-"""With fewer than one column in so many in the support, a branch skips the others; else slot 0 multiplies by zero."""
+WORD, LAST_BIT = np.uint64(6), np.uint64(63)
+"""Coordinate j is bit j & 63 of word j >> 6 of the set that `held_in` looks into."""
+
+
+@jit(forceinline=True)
+def held_in(bits, j):
+    """Whether coordinate j is in the set. The set is n/8 bytes, so that a look finds it in the nearest cache."""
+    return (bits[j >> WORD] >> (j & LAST_BIT)) & np.uint64(1)
 
 
 def member(batch: Any, k: Any) -> Any:
     """batch[k], or k itself if `batch` is None, which stands for all samples or rows."""
 
 
-@overload(member, inline="always")
+@overload(member, jit_options={"forceinline": True})
 def _member(batch, k) -> Callable[..., Any]:
     if isinstance(batch, types.NoneType):
         return lambda batch, k: k
@@ -41,7 +47,7 @@ def row_dots(
     """<a_i, x> and <a_i, other> for two points in compact form. O(nonzeros of the row), O(count) for dense data."""
 
 
-@overload(row_dots, inline="always")
+@overload(row_dots, jit_options={"forceinline": True})
 def _row_dots(data, indices, indptr, i, slots, coordinates, count, x, other) -> Callable[..., Any]:
     def dense(data, indices, indptr, i, slots, coordinates, count, x, other):
         one = two = 0.0
@@ -54,9 +60,8 @@ def _row_dots(data, indices, indptr, i, slots, coordinates, count, x, other) -> 
         one = two = 0.0
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             k = slots[np.uint64(indices[p])]
-            if k:  # few columns are in the support, so that the branch is foreseen and the entry not even read
-                one += data[p] * x[k]
-                two += data[p] * other[k]
+            one += data[p] * x[k]
+            two += data[p] * other[k]
         return one, two
 
     return dense if isinstance(indices, types.NoneType) else sparse
@@ -66,7 +71,7 @@ def row_dot(data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinate
     """<a_i, x>: the first number of `row_dots`."""
 
 
-@overload(row_dot, inline="always")
+@overload(row_dot, jit_options={"forceinline": True})
 def _row_dot(data, indices, indptr, i, slots, coordinates, count, x) -> Callable[..., Any]:
     def dense(data, indices, indptr, i, slots, coordinates, count, x):
         total = 0.0
@@ -76,15 +81,33 @@ def _row_dot(data, indices, indptr, i, slots, coordinates, count, x) -> Callable
 
     def sparse(data, indices, indptr, i, slots, coordinates, count, x):
         total = 0.0
-        if FORESEEN * count < slots.size:
-            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                k = slots[np.uint64(indices[p])]
-                if k:
-                    total += data[p] * x[k]
-        else:
-            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                total += data[p] * x[slots[np.uint64(indices[p])]]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            total += data[p] * x[slots[np.uint64(indices[p])]]
         return total
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
+def rare_dot(
+    data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinates: Any, count: Any, x: Any, bits: Any
+) -> Any:
+    """`row_dot` for a row that has few entries in the support, and how many: a branch that is nearly always foreseen
+    skips the others, and neither their entry nor their slot is read. Dense rows are said to have none."""
+
+
+@overload(rare_dot, jit_options={"forceinline": True})
+def _rare_dot(data, indices, indptr, i, slots, coordinates, count, x, bits) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, slots, coordinates, count, x, bits):
+        return row_dot(data, indices, indptr, i, slots, coordinates, count, x), 0
+
+    def sparse(data, indices, indptr, i, slots, coordinates, count, x, bits):
+        total, hits = 0.0, 0
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            j = np.uint64(indices[p])
+            if held_in(bits, j):
+                total += data[p] * x[slots[j]]
+                hits += 1
+        return total, hits
 
     return dense if isinstance(indices, types.NoneType) else sparse
 
@@ -93,7 +116,7 @@ def row_add(data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: A
     """g += coefficient a_i. O(nonzeros of the row)."""
 
 
-@overload(row_add, inline="always")
+@overload(row_add, jit_options={"forceinline": True})
 def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
     def dense(data, indices, indptr, i, coefficient, g):
         for j in range(np.uint64(g.size)):
@@ -110,7 +133,7 @@ def ask_for_row(data: Any, indices: Any, indptr: Any, i: Any) -> Any:
     """Bring row i on its way to the cache: rows of a batch lie anywhere, and waiting for them is half the time."""
 
 
-@overload(ask_for_row, inline="always")
+@overload(ask_for_row, jit_options={"forceinline": True})
 def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
     def dense(data, indices, indptr, i):
         pass
@@ -141,32 +164,38 @@ def _column(data, indices, indptr, j) -> Callable[..., Any]:
 
 @jit()
 def batch_changes(
-    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, other, table, unit, store,
-    margins, scale, factor, change, g,
+    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, other, table, unit,
+    store, margins, scale, earlier, factor, change, g,
 ):  # fmt: skip
     """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), change[k] = d less an old slope, and
     g += factor change[k] a_i, while the row is in the cache.
 
     The old slope is that at `other`, or table[i] (which `store` then replaces), or zero: an empty array means that it
     is not used. Table and changes are in units of `unit`. With `margins` no row is read for the slope: <a_i, x> is
-    scale margins[i].
+    scale margins[i], and that of `other` is in `earlier`. With `bits` rows are taken to have few entries in the
+    support (`rare_dot`). Returns how many they had.
     """
-    weighted = weight.size > 0
+    weighted, hits = weight.size > 0, 0
     for k in range(min(AHEAD, batch.size)):
         ask_for_row(data, indices, indptr, batch[k])
     for k in range(batch.size):
         if k + AHEAD < batch.size:
             ask_for_row(data, indices, indptr, batch[k + AHEAD])
-        i = batch[k]
-        if other.size > 0:
+        i, w = batch[k], 0.0
+        if margins.size > 0:
+            z = scale * margins[i]
+            if earlier.size > 0:
+                w = earlier[i]
+        elif other.size > 0:
             z, w = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
-            d = losses.derivative(loss, z, y[i], parameter) - losses.derivative(loss, w, y[i], parameter)
+        elif bits.size > 0:
+            z, found = rare_dot(data, indices, indptr, i, slots, coordinates, count, x, bits)
+            hits += found
         else:
-            if margins.size > 0:
-                z = scale * margins[i]
-            else:
-                z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
-            d = losses.derivative(loss, z, y[i], parameter)
+            z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
+        d = losses.derivative(loss, z, y[i], parameter)
+        if other.size > 0:
+            d -= losses.derivative(loss, w, y[i], parameter)
         if weighted:
             d *= weight[i]
         if table.size > 0:
@@ -177,6 +206,7 @@ def batch_changes(
         change[k] = d
         if factor != 0.0 and d != 0.0:
             row_add(data, indices, indptr, i, factor * d, g)
+    return hits
 
 
 @jit()
