@@ -21,7 +21,7 @@ from .results import COLUMNS, Result, Trace
 from .solver import Callback, Limits, Schedule, Solver, State
 from .steps import STEPS
 
-FORMAT = "bsfw checkpoint 1"
+FORMAT = "bsfw checkpoint 2"
 _PLAIN = ("iteration", "lmo_calls", "boosted_steps", "seconds", "check_lmo_calls", "check_seconds")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from . import compiled
-from ._arrays import norm
+from ._arrays import Array, norm
 from .boosting import Direction
 from .steps import Move
 from .vertices import move
@@ -32,7 +32,10 @@ class Engine(Protocol):
         """Iterate without looking up, to x^until at most; stop before whatever the solver must judge."""
 
     def publish(self, state: State) -> None:
-        """Make sure that `state.x` and `state.m` are arrays of this iteration."""
+        """Make sure that `state.x` is the array of this iteration."""
+
+    def estimate(self, state: State) -> Array:
+        """m as an array."""
 
 
 class ReferenceEngine:
@@ -81,6 +84,10 @@ class ReferenceEngine:
 
     def publish(self, state: State) -> None:
         """Nothing: the state's arrays are the engine's own."""
+
+    def estimate(self, state: State) -> Array:
+        assert state.m is not None
+        return state.m
 
 
 def choose_engine(solver: Solver, state: State, wanted: str) -> Engine:

@@ -40,7 +40,7 @@ class State:
     iteration : int
         t.
     m, memory
-        The last estimate and the estimator's tables.
+        The last estimate (after `step`; an engine may keep its own in `memory`) and the estimator's tables.
     counts, lmo_calls, seconds
         What the algorithm asked and took.
     boosted_steps : int
@@ -314,6 +314,7 @@ class Solver:
         direction = engine.look(state)
         chosen = None if direction is None else engine.advance(state, direction)[1]
         engine.publish(state)
+        state.m = engine.estimate(state)
         return chosen
 
     def exact_gap(self, state: State) -> float:

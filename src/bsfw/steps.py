@@ -7,6 +7,7 @@ x + gamma d~; if gamma = 1 the step reverts to vanilla Frank-Wolfe, along s - x.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -136,7 +137,8 @@ class ShortStep(Step):
 class LineSearch(Step):
     """The step that decreases f along the direction, by searching. Ignores the decay.
 
-    Linear models pay two products with A and O(m) a trial; others a function value or a gradient a trial, all counted.
+    Linear models pay two products with A (where compiled code keeps the margins, some columns of A) and O(m) a trial;
+    others a function value or a gradient a trial, all counted.
 
     Parameters
     ----------
@@ -153,12 +155,19 @@ class LineSearch(Step):
             raise ValueError(f"kind must be 'exact' or 'backtracking', got {self.kind!r}.")
 
     def __call__(self, objective: Objective, x: Array, direction: Direction, eta: float) -> Move:
+        return self.search(
+            direction,
+            lambda: objective.along(x, direction.dense(x)),
+            lambda: objective.along(x, direction.vertex.dense(x.dtype) - x),
+        )
+
+    def search(self, direction: Direction, along: Callable[[], Line], towards_vertex: Callable[[], Line]) -> Move:
+        """The step, from f along d~ and, should that ask for gamma = 1, along s - x."""
         if direction.norm > 0:
-            gamma = self._search(objective.along(x, direction.dense(x)), direction.slope)
+            gamma = self._search(along(), direction.slope)
             if gamma < 1:
                 return Move(gamma, True, gamma)
-        towards_vertex = direction.vertex.dense(x.dtype) - x
-        return Move(1.0, False, self._search(objective.along(x, towards_vertex), -direction.gap))
+        return Move(1.0, False, self._search(towards_vertex(), -direction.gap))
 
     def _search(self, line: Line, slope: float) -> float:
         if slope >= 0:  # at a stationary point up to rounding

@@ -16,10 +16,11 @@ from ..estimators import ESTIMATORS, HeavyBall
 from ..estimators.base import BatchEstimator, CoordinateEstimator
 from ..estimators.lsvrg import CoinEstimator
 from ..estimators.sag import REFRESH_EPOCHS
-from ..objectives.linear_model import LinearModel
+from ..objectives.base import Counts
+from ..objectives.linear_model import LinearLine, LinearModel
 from ..objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
 from ..results import Status
-from ..steps import ImageStep, Move, PaperStep
+from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
 from ..vertices import OneHot
 from . import kernels, layout, losses, passes
 from .onehot import BLOCK, boost
@@ -54,7 +55,7 @@ def supports(solver: Solver) -> bool:
         type(solver.objective) in LOSSES
         and type(solver.constraint) in (L1Ball, Simplex)
         and type(solver.estimator) is ESTIMATORS.get(solver.estimator.name)
-        and isinstance(solver.step_rule, (PaperStep, ImageStep))
+        and type(solver.step_rule) in (PaperStep, ImageStep, ShortStep, LineSearch)
     )
 
 
@@ -70,11 +71,13 @@ class CompiledEngine:
         self.coordinate = isinstance(solver.estimator, CoordinateEstimator)
         self._small = self.n**2 <= 2 * self.m  # the Gram matrix takes no more room than two numbers a sample
         self.rule = self._rule()
+        self._uses_image = (self.rule.image and not self._small) or isinstance(solver.step_rule, LineSearch)
         self._chunk = 1
         self._kept: tuple[int, Array, Array] = (0, np.empty(0), np.empty(0))
         if not state.memory:
             state.memory = self._fresh(state)
         self.memory: dict[str, Any] = state.memory
+        self._scratch: dict[str, Any] = {}
         self.model = self._model()
 
     def _rule(self) -> kernels.Rule:
@@ -88,7 +91,6 @@ class CompiledEngine:
             refresh = REFRESH_EPOCHS * -(-self.m // size)
         constraint: Any = solver.constraint
         kind, weights = constraint.one_hot_rule()
-        image = isinstance(solver.step_rule, ImageStep)
         return kernels.Rule(
             kind=kind,
             radius=constraint.radius,
@@ -104,17 +106,18 @@ class CompiledEngine:
             at_current=getattr(estimator, "point", "") == "current",
             zeros=getattr(estimator, "table", "") == "zeros",
             refresh=refresh,
-            image=image,
+            image=isinstance(solver.step_rule, ImageStep),
             may_follow=size > 0 and not self.coordinate and not isinstance(self.objective.A, np.ndarray),
             folds=self._folds(size),
             exact=estimator.exact,
+            searches=isinstance(solver.step_rule, (ShortStep, LineSearch)),
         )
 
     def _follows(self) -> bool:
-        """Whether margins follow x from the start: where every step reads them, or full gradients profit as well."""
-        if self.coordinate or (self.rule.image and not self._small):
+        """Whether margins follow x from the start: where every step reads all of them."""
+        if self.coordinate or self._uses_image:
             return True
-        return self.solver.estimator.name in ("l-svrg", "sarah", "full") and self._following_pays()
+        return self.solver.estimator.exact and self._following_pays()
 
     def _following_pays(self) -> bool:
         """Whether margins that follow x are cheaper than reading rows of the batch for the slopes.
@@ -135,7 +138,7 @@ class CompiledEngine:
         """Begin to follow x by margins if that pays, else never ask again."""
         if self._following_pays():
             self.memory["margins"] = np.zeros(self.m)
-            self.memory["real"][layout.MARGIN_SCALE] = 0.0  # so that they are formed first
+            self.memory["real"][layout.MARGIN_SCALE] = 0.0  # which means that they must be formed first
             self.model = self._model()
         else:
             self.rule = self.rule._replace(may_follow=False)
@@ -192,8 +195,6 @@ class CompiledEngine:
         compact[1 : len(support) + 1] = x[support]
         coordinates = np.zeros(capacity, dtype=np.int64)
         coordinates[1 : len(support) + 1] = support
-        slots = np.zeros(self.n, dtype=np.uint32)
-        slots[support] = np.arange(1, len(support) + 1)
         whole, real = np.zeros(layout.WHOLE_SIZE, dtype=np.int64), np.zeros(layout.REAL_SIZE)
         whole[layout.COUNT] = len(support)
         whole[layout.LMO_CALLS] = state.lmo_calls
@@ -206,7 +207,6 @@ class CompiledEngine:
             "whole": whole,
             "real": real,
             "g": np.zeros(self.n),
-            "slots": slots,
             "coordinates": coordinates,
             "x": compact,
             "previous": np.zeros(capacity if keep_previous else 0),
@@ -215,7 +215,6 @@ class CompiledEngine:
             "margins": np.zeros(self.m if follows else 0),
             "batch": np.zeros(self.rule.size, dtype=np.int64),
             "change": np.zeros(self.rule.size),
-            "image": np.zeros(self.m if self.rule.image and follows else 0),
             "base": np.zeros(self.n if self.rule.folds else 0),
         }
 
@@ -224,10 +223,15 @@ class CompiledEngine:
         return min(wanted, self.n) + 3
 
     def _work(self) -> kernels.Work:
-        if not hasattr(self, "_scratch"):
+        if not self._scratch:
+            count = self.memory["whole"][layout.COUNT]
+            slots = np.zeros(self.n, dtype=np.uint32)
+            slots[self.memory["coordinates"][1 : count + 1]] = np.arange(1, count + 1)
             self._scratch = {
+                "slots": slots,
+                "image": np.zeros(self.m if self._uses_image else 0),
                 "blocks": np.zeros(-(-self.n // BLOCK), dtype=np.int64),
-                "marked": np.zeros(self.rule.population if self.rule.size else 0, dtype=np.uint8),
+                "marked": np.zeros(self.rule.population // 64 + 1 if self.rule.size else 0, dtype=np.uint64),
                 "bits": np.zeros(0 if isinstance(self.objective.A, np.ndarray) else self.n // 64 + 2, dtype=np.uint64),
                 "pair": np.zeros((2, len(self.model.gram))),
                 "log": np.empty((0, 3)),
@@ -253,7 +257,7 @@ class CompiledEngine:
         memory, whole = self.memory, self.memory["whole"]
         x = memory["previous"] if whole[layout.PASS_AT_PREVIOUS] else memory["x"]
         passes.slopes(
-            self.model, memory["slots"], memory["coordinates"], whole[layout.COUNT], x, memory["margins"],
+            self.model, self._scratch["slots"], memory["coordinates"], whole[layout.COUNT], x, memory["margins"],
             float(memory["real"][layout.MARGIN_SCALE]), self._slope, memory["everyone"],
         )  # fmt: skip
         passes.gradient(self.model, memory["everyone"], memory["g"])
@@ -317,12 +321,44 @@ class CompiledEngine:
 
     def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
         """The step."""
+        if self.rule.searches:
+            self._search(state, direction)
         self._call(state, layout.ADVANCE, 1)
         real, boosted = self.memory["real"], bool(self.memory["whole"][layout.BOOSTED])
         return float(real[layout.ETA]), Move(float(real[layout.GAMMA]), boosted, float(real[layout.LENGTH]))
 
+    def _search(self, state: State, direction: Direction) -> None:
+        """Let the step rule find the step, and leave it where the kernel takes it from."""
+        started, rule, counts = time.perf_counter(), self.solver.step_rule, Counts()
+        with self.objective.counting(counts):
+            if isinstance(rule, LineSearch):
+                work = self._work()
+                z = work.real[layout.MARGIN_SCALE] * work.margins
+
+                def along() -> LinearLine:
+                    kernels.image_of(self.model, work, work.q, 1.0 / work.real[layout.LAMBDA], work.image)
+                    return LinearLine(self.objective, z, work.image - z)
+
+                def towards_vertex() -> LinearLine:
+                    work.image[:] = 0.0
+                    kernels.column_add(
+                        self.model, work.whole[layout.VERTEX], work.real[layout.VALUE], work.image
+                    )  # fmt: skip
+                    return LinearLine(self.objective, z, work.image - z)
+
+                move = rule.search(direction, along, towards_vertex)
+            else:
+                move = rule(self.objective, state.x, direction, 0.0)
+        whole, real = self.memory["whole"], self.memory["real"]
+        real[layout.GAMMA], whole[layout.BOOSTED], real[layout.LENGTH] = move.gamma, move.boosted, move.length
+        for name, position in _COUNTERS.items():
+            whole[position] += getattr(counts, name)
+        state.seconds += time.perf_counter() - started
+
     def forward(self, state: State, until: int, limits: Limits) -> None:
         """Iterate to x^until, or until something needs the solver's judgement."""
+        if self.rule.searches:
+            return
         huge = np.iinfo(np.int64).max
         gap_tol = -np.inf if limits.gap_tol is None else limits.gap_tol
         gradients, calls = (huge if b is None else math.ceil(b) for b in (limits.max_gradients, limits.max_lmo_calls))
@@ -346,13 +382,17 @@ class CompiledEngine:
         return int(self.memory["whole"][layout.ROUNDS])
 
     def publish(self, state: State) -> None:
-        """Write x, x^{t-1} and m as arrays into the state, for whoever looks at it. O(n)."""
+        """Write x as an array into the state, for whoever looks at it, and free what can be made again. O(n)."""
+        self._scratch = {}
         whole = self.memory["whole"]
         coordinates = self.memory["coordinates"][1 : whole[layout.COUNT] + 1]
         x = np.zeros(self.n, dtype=self.objective.dtype)
         x[coordinates] = self.memory["x"][1 : len(coordinates) + 1]
         state.x = x.reshape(self.solver.shape)
-        state.m = (self.memory["real"][layout.SCALE] * self.memory["g"]).reshape(self.solver.shape)
+
+    def estimate(self, state: State) -> Array:
+        """m as an array. O(n)."""
+        return (self.memory["real"][layout.SCALE] * self.memory["g"]).reshape(self.solver.shape)
 
 
 _AGAIN = (layout.GROW, layout.FULL_PASS, layout.FOLLOW)

@@ -43,6 +43,7 @@ from .layout import (
     LOOK,
     LSVRG,
     MARGIN_SCALE,
+    MARGINS_AT,
     MOVE,
     NORM,
     NOT_FINITE,
@@ -62,7 +63,7 @@ from .layout import (
     ZOJA,
 )
 from .onehot import boost
-from .rows import LAST_BIT, WORD, add_rows, batch_changes, column, member
+from .rows import LAST_BIT, WORD, add_rows, batch_changes, column, held_in, member
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
@@ -109,6 +110,7 @@ class Rule(NamedTuple):
     may_follow: bool
     folds: bool
     exact: bool
+    searches: bool
 
 
 class Work(NamedTuple):
@@ -130,8 +132,8 @@ class Work(NamedTuple):
     margins: Any
     batch: Any
     change: Any
-    image: Any
     base: Any
+    image: Any
     held: Any
     residual: Any
     blocks: Any
@@ -151,13 +153,13 @@ def draw(rng, population, marked, batch):
         return
     for k in range(size):
         last = population - size + k
-        chosen = int(rng.random() * (last + 1))
-        if marked[chosen]:
-            chosen = last
-        marked[chosen] = 1
+        chosen = np.uint64(rng.random() * (last + 1))
+        if held_in(marked, chosen):
+            chosen = np.uint64(last)
+        marked[chosen >> WORD] |= np.uint64(1) << (chosen & LAST_BIT)
         batch[k] = chosen
     for k in range(size):
-        marked[batch[k]] = 0
+        marked[np.uint64(batch[k]) >> WORD] = 0
 
 
 @jit()
@@ -232,32 +234,34 @@ def column_add(model, j, coefficient, z):
 
 
 @jit()
+def image_of(model, work, x, factor, z):
+    """z = factor A x for a point in compact form."""
+    z[:] = 0.0
+    for k in range(1, work.whole[COUNT] + 1):
+        if x[k] != 0.0:
+            column_add(model, work.coordinates[k], factor * x[k], z)
+
+
+@jit()
 def form_margins(model, work):
     """margins = A x, afresh."""
-    work.margins[:] = 0.0
+    image_of(model, work, work.x, 1.0, work.margins)
     work.real[MARGIN_SCALE] = 1.0
-    for k in range(1, work.whole[COUNT] + 1):
-        if work.x[k] != 0.0:
-            column_add(model, work.coordinates[k], work.x[k], work.margins)
+    work.whole[MARGINS_AT] = work.whole[ITERATION]
 
 
 @jit()
 def follow_margins(model, rule, work):
     """Bring the margins from x^{t-1} to x^t, by the columns of the vertices of the last step."""
-    length = work.real[LENGTH]
+    t, length = work.whole[ITERATION], work.real[LENGTH]
     scale = work.real[MARGIN_SCALE] * (1.0 - length)
-    if work.whole[ITERATION] % rule.refresh == 0 or scale < TINY:
+    if t % rule.refresh == 0 or scale < TINY:
         form_margins(model, work)
-        return
-    if work.image.size > 0 and work.whole[BOOSTED]:  # A vbar is at hand from the step
-        for i in range(work.margins.size):
-            work.margins[i] = scale * work.margins[i] + length * work.image[i]
-        work.real[MARGIN_SCALE] = 1.0
-        return
-    work.real[MARGIN_SCALE] = scale
-    for k in range(1, work.whole[COUNT] + 1):
-        if work.q[k] != 0.0:
-            column_add(model, work.coordinates[k], length * work.q[k] / scale, work.margins)
+    elif work.whole[MARGINS_AT] < t:
+        work.real[MARGIN_SCALE], work.whole[MARGINS_AT] = scale, t
+        for k in range(1, work.whole[COUNT] + 1):
+            if work.q[k] != 0.0:
+                column_add(model, work.coordinates[k], length * work.q[k] / scale, work.margins)
 
 
 @jit()
@@ -299,7 +303,9 @@ def estimate(model, rule, work, rate, rng):
         if t == 0:
             form_margins(model, work)
         else:
-            if rule.estimator == SARAH:
+            if rule.estimator == SARAH and real[MARGIN_SCALE] == 0.0:
+                image_of(model, work, work.previous, 1.0, table)
+            elif rule.estimator == SARAH:
                 for i in range(m):
                     table[i] = real[MARGIN_SCALE] * work.margins[i]
             follow_margins(model, rule, work)
@@ -425,10 +431,7 @@ def image_ratio(model, work):
         towards_s = xx - 2.0 * value * at_j + value * value * model.gram[j, j]
     else:
         scale, image = work.real[MARGIN_SCALE], work.image
-        image[:] = 0.0
-        for k in range(1, count + 1):
-            if work.q[k] != 0.0:
-                column_add(model, work.coordinates[k], work.q[k] / total, image)
+        image_of(model, work, work.q, 1.0 / total, image)
         squares = 0.0
         for i in range(image.size):
             z = scale * work.margins[i]
@@ -445,14 +448,20 @@ def image_ratio(model, work):
 
 @jit()
 def advance(model, rule, work, eta):
-    """gamma_t and x^{t+1} (lines 31-38 of Algorithm BSFW (Full)). Afterwards q holds the point that x moved towards."""
+    """gamma_t and x^{t+1} (lines 31-38 of Algorithm BSFW (Full)). Afterwards q holds the point that x moved towards.
+
+    If the rule searches, the step has been found already: GAMMA, BOOSTED and LENGTH say which.
+    """
     whole, real, x, q = work.whole, work.real, work.x, work.q
     near, far = real[DISTANCE], real[NORM]
-    if rule.image and far > 0.0:
-        near, far = image_ratio(model, work)
-    gamma = min(eta * near / far, 1.0) if far > 0.0 else 1.0
-    boosted = gamma < 1.0
-    length = gamma if boosted else eta
+    if rule.searches:
+        gamma, boosted, length = real[GAMMA], whole[BOOSTED] != 0, real[LENGTH]
+    else:
+        if rule.image and far > 0.0:
+            near, far = image_ratio(model, work)
+        gamma = min(eta * near / far, 1.0) if far > 0.0 else 1.0
+        boosted = gamma < 1.0
+        length = gamma if boosted else eta
     if not boosted:
         for k in range(1, whole[COUNT] + 1):
             q[k] = 0.0
@@ -474,6 +483,12 @@ def advance(model, rule, work, eta):
     whole[BOOSTED] = boosted
     whole[BOOSTED_STEPS] += boosted
     whole[ITERATION] += 1
+    if boosted and work.image.size > 0 and rule.estimator != LSVRG and rule.estimator != SARAH:
+        # A vbar is at hand from the step, and these estimators ask for A x^t no more.
+        scale = (1.0 - length) * real[MARGIN_SCALE]
+        for i in range(work.margins.size):
+            work.margins[i] = scale * work.margins[i] + length * work.image[i]
+        real[MARGIN_SCALE], whole[MARGINS_AT] = 1.0, whole[ITERATION]
     whole[PHASE] = ESTIMATE
 
 

@@ -20,8 +20,9 @@ from __future__ import annotations
     FULL_GRADIENTS,
     PASS_AT_PREVIOUS,  # whether the full pass asked for is at x^{t-1}
     CROWDED,  # whether many entries of a row are in the support
+    MARGINS_AT,  # the iteration whose x the margins are of
     WHOLE_SIZE,
-) = range(17)
+) = range(18)
 
 # Positions in `real` (float64).
 (

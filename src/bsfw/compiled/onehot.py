@@ -160,7 +160,22 @@ def careful_products(x, held, q, total, count, slot, value, mj):
 
 @jit()
 def boost(
-    kind, radius, weights, max_rounds, min_gain, zero, g, slots, coordinates, x, q, held, residual, blocks, whole, real,
+    kind,
+    radius,
+    weights,
+    max_rounds,
+    min_gain,
+    zero,
+    g,
+    slots,
+    coordinates,
+    x,
+    q,
+    held,
+    residual,
+    blocks,
+    whole,
+    real,
     log,
 ):
     """One Boost call for m = SCALE g at the x of the compact arrays. Fills q, and whole and real as `layout` says.

@@ -88,26 +88,37 @@ def _row_dot(data, indices, indptr, i, slots, coordinates, count, x) -> Callable
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
-def rare_dot(
-    data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinates: Any, count: Any, x: Any, bits: Any
+def rare_dots(
+    data: Any,
+    indices: Any,
+    indptr: Any,
+    i: Any,
+    slots: Any,
+    coordinates: Any,
+    count: Any,
+    x: Any,
+    other: Any,
+    bits: Any,
 ) -> Any:
-    """`row_dot` for a row that has few entries in the support, and how many: a branch that is nearly always foreseen
+    """`row_dots` for a row that has few entries in the support, and how many: a branch that is nearly always foreseen
     skips the others, and neither their entry nor their slot is read. Dense rows are said to have none."""
 
 
-@overload(rare_dot, jit_options={"forceinline": True})
-def _rare_dot(data, indices, indptr, i, slots, coordinates, count, x, bits) -> Callable[..., Any]:
-    def dense(data, indices, indptr, i, slots, coordinates, count, x, bits):
-        return row_dot(data, indices, indptr, i, slots, coordinates, count, x), 0
+@overload(rare_dots, jit_options={"forceinline": True})
+def _rare_dots(data, indices, indptr, i, slots, coordinates, count, x, other, bits) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, slots, coordinates, count, x, other, bits):
+        one, two = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
+        return one, two, 0
 
-    def sparse(data, indices, indptr, i, slots, coordinates, count, x, bits):
-        total, hits = 0.0, 0
+    def sparse(data, indices, indptr, i, slots, coordinates, count, x, other, bits):
+        one, two, hits = 0.0, 0.0, 0
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             j = np.uint64(indices[p])
             if held_in(bits, j):
-                total += data[p] * x[slots[j]]
+                one += data[p] * x[slots[j]]
+                two += data[p] * other[slots[j]]
                 hits += 1
-        return total, hits
+        return one, two, hits
 
     return dense if isinstance(indices, types.NoneType) else sparse
 
@@ -173,7 +184,7 @@ def batch_changes(
     The old slope is that at `other`, or table[i] (which `store` then replaces), or zero: an empty array means that it
     is not used. Table and changes are in units of `unit`. With `margins` no row is read for the slope: <a_i, x> is
     scale margins[i], and that of `other` is in `earlier`. With `bits` rows are taken to have few entries in the
-    support (`rare_dot`). Returns how many they had.
+    support (`rare_dots`). Returns how many they had.
     """
     weighted, hits = weight.size > 0, 0
     for k in range(min(AHEAD, batch.size)):
@@ -186,11 +197,13 @@ def batch_changes(
             z = scale * margins[i]
             if earlier.size > 0:
                 w = earlier[i]
+        elif bits.size > 0:
+            z, w, found = rare_dots(
+                data, indices, indptr, i, slots, coordinates, count, x, other if other.size > 0 else x, bits
+            )
+            hits += found
         elif other.size > 0:
             z, w = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
-        elif bits.size > 0:
-            z, found = rare_dot(data, indices, indptr, i, slots, coordinates, count, x, bits)
-            hits += found
         else:
             z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
         d = losses.derivative(loss, z, y[i], parameter)

@@ -34,7 +34,10 @@ def _l1_vertex(direction: Array, radius: float) -> OneHot:
         index = int(np.argmax(np.abs(scaled(direction)[0])))
         value: float | complex = complex(-radius * phases(direction.flat[index : index + 1])[0])
     else:
-        index = int(np.argmax(np.abs(direction)))
+        # The largest |g| is the largest or the smallest g; nan, which both find, stays where it is.
+        ends = int(np.argmax(direction)), int(np.argmin(direction))
+        top, bottom = (abs(direction.flat[end]) for end in ends)
+        index = ends[0] if top > bottom else ends[1] if bottom > top else min(ends)
         value = -radius if direction.flat[index] >= 0 else radius
     return OneHot(index, value, direction.shape)
 

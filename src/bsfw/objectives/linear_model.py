@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -15,21 +16,23 @@ from .base import Line, Objective
 
 _BLOCK = 2**20
 """Entries of a temporary array in `forward_differences`."""
+FEW_ROWS, ENTRIES_AT_ONCE = 2**16, 2**17
+"""Up to so many rows a full pass is one step, beyond that its steps have about so many entries."""
 
 
 class LinearLine(Line):
-    """A linear model along x + gamma d, by its margins A x + gamma A d: O(m) per question instead of O(nonzeros)."""
+    """A linear model along x + gamma d, by z = A x and dz = A d: O(m) per question instead of O(nonzeros)."""
 
     objective: LinearModel
 
-    def __init__(self, objective: LinearModel, x: Array, direction: Array) -> None:
-        super().__init__(objective, x, direction)
-        self._z = objective.margins(x).astype(np.float64)
-        self._dz = objective.margins(direction).astype(np.float64)
+    def __init__(self, objective: LinearModel, z: Array, dz: Array) -> None:
+        self.objective = objective
+        self._z, self._dz = z.astype(np.float64, copy=False), dz.astype(np.float64, copy=False)
 
     def value(self, gamma: float) -> float:
         self.objective.counts.function_values += 1
-        return self.objective._average_loss(self._z + gamma * self._dz)
+        losses = self.objective._sum_of_losses(self._z + gamma * self._dz, slice(None))
+        return losses / self.objective.n_samples
 
     def derivative(self, gamma: float) -> float:
         m = self.objective.n_samples
@@ -106,7 +109,7 @@ class LinearModel(Objective):
         rows = self.A if batch is None else self.A[batch]
         return rows @ np.asarray(x, dtype=self.dtype)
 
-    def derivatives(self, z: Array, batch: Array | None = None) -> Array:
+    def derivatives(self, z: Array, batch: Array | slice | None = None) -> Array:
         """w_i phi'(z_i, y_i), the derivative of f_i in its margin, an array like z. O(size of z)."""
         return self._slopes(np.asarray(z, dtype=np.float64), batch).astype(self.dtype, copy=False)
 
@@ -133,12 +136,27 @@ class LinearModel(Objective):
     # The objective.
 
     def _value(self, x: Array) -> float:
-        return self._average_loss(self.margins(x).astype(np.float64, copy=False))
+        x = np.asarray(x, dtype=self.dtype)
+        parts = (self._sum_of_losses((A @ x).astype(np.float64, copy=False), rows) for rows, A in self._row_blocks())
+        return sum(parts) / self.n_samples
 
     def _gradient(self, x: Array) -> Array:
-        gradient = self.combine_rows(self.derivatives(self.margins(x)))
+        x, gradient = np.asarray(x, dtype=self.dtype), None
+        for rows, A in self._row_blocks():
+            part = A.T @ self.derivatives(A @ x, rows)
+            gradient = part if gradient is None else np.add(gradient, part, out=gradient)
+        assert gradient is not None
         gradient /= self.n_samples
         return gradient
+
+    def _row_blocks(self) -> Iterator[tuple[slice, Any]]:
+        """The rows of A in parts: of many samples, copies of the rows and what a loss makes of their margins on its
+        way stay small beside the data."""
+        m, entries = self.n_samples, self.A.size if isinstance(self.A, np.ndarray) else self.A.nnz
+        step = m if m <= FEW_ROWS else max(1, min(FEW_ROWS // 4, ENTRIES_AT_ONCE * m // max(entries, 1)))
+        for first in range(0, m, step):
+            rows = slice(first, min(m, first + step))
+            yield rows, self.A if step == m else self.A[rows]
 
     def _batch_gradient(self, x: Array, batch: Array) -> Array:
         rows = self.A[batch]  # once for both products
@@ -186,7 +204,7 @@ class LinearModel(Objective):
 
     def along(self, x: Array, direction: Array) -> Line:
         """f restricted to the line x + gamma direction; two products with A now, O(m) per question later."""
-        return LinearLine(self, x, direction)
+        return LinearLine(self, self.margins(x), self.margins(direction))
 
     def smoothness(self) -> float:
         """L = max|phi''| ||W^(1/2) A||_2^2 / m. The spectral norm is computed at the first call, then kept."""
@@ -214,11 +232,11 @@ class LinearModel(Objective):
 
     # Inner parts.
 
-    def _average_loss(self, z: Array) -> float:
-        losses = self._phi(z, self.y)
-        return float(losses.mean() if self.sample_weight is None else self.sample_weight @ losses / self.n_samples)
+    def _sum_of_losses(self, z: Array, rows: slice) -> float:
+        losses = self._phi(z, self.y[rows])
+        return float(losses.sum() if self.sample_weight is None else self.sample_weight[rows] @ losses)
 
-    def _slopes(self, z: Array, batch: Array | None) -> Array:
+    def _slopes(self, z: Array, batch: Array | slice | None) -> Array:
         """`derivatives` in float64."""
         slopes = self._phi_prime(z, self.y if batch is None else self.y[batch])
         if self.sample_weight is not None:
