@@ -68,13 +68,13 @@ def test_demo_draws_relative_suboptimality_against_gradients():
     from types import SimpleNamespace
 
     from bsfw.cli._demo_figure import draw
-    from bsfw.cli.demo import NAMES, PROBLEMS, Pair
+    from bsfw.cli.demo import PROBLEMS, Pair
 
     def run(values, costs):
         return SimpleNamespace(trace={"value": np.array(values), "coordinate_gradients": np.array(costs)})
 
     boosted, vanilla = run([9.0, 3.0, 1.0], [0, 10, 20]), run([9.0, 5.0, 2.0], [0, 11, 22])
-    figure = draw([(PROBLEMS[1], [Pair("zoja", boosted, vanilla)])], NAMES)
+    figure = draw([(PROBLEMS[1], [Pair("zoja", boosted, vanilla)])])
     (axes,) = figure.axes
     light, dark = axes.lines
     assert dark.get_ydata()[:2].tolist() == [1.0, 0.25]

@@ -1,7 +1,7 @@
 """The command ``bsfw``: one module per subcommand, each with `add_parser` and `run`.
 
-Exit codes: 0 a finished run, 1 a numerical failure, 2 bad input (one sentence on stderr, never a traceback), 130
-Ctrl-C.
+Exit codes: 0 a finished run, 1 a numerical failure or a failed run of a sweep, 2 bad input (one sentence on stderr,
+never a traceback), 130 Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,13 +12,14 @@ import sys
 from collections.abc import Sequence
 
 from bsfw import __version__
-from bsfw.cli import datasets, demo, solve
+from bsfw.cli import datasets, demo, report, reproduce, solve
 
 _EPILOG = """\
 examples:
   bsfw demo
   bsfw solve mushrooms --loss logistic --constraint l1 --radius 50 \\
       --estimator saga --out model.npz
+  bsfw reproduce mushrooms --quick && bsfw report results
   bsfw datasets
 
 'bsfw COMMAND --help' shows the options of a command.
@@ -54,7 +55,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"bsfw {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, solve, datasets):
+    for module in (demo, solve, reproduce, report, datasets):
         module.add_parser(subparsers)
     return parser
 

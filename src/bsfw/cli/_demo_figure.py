@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bsfw.experiments.style import colour, display_name
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -20,39 +22,34 @@ _CAPTION = (
 )
 
 
-def draw(outcomes: Sequence[tuple[Problem, list[Pair]]], names: dict[str, str]) -> Figure:
+def draw(outcomes: Sequence[tuple[Problem, list[Pair]]]) -> Figure:
     """One panel per problem: relative suboptimality against the gradients asked, one hue per estimator."""
-    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
-    tab20 = colormaps["tab20"]  # dark and light of ten hues, in turn; the eighth is grey
-    hues = [hue for hue in range(10) if hue != 7]
-    colours = {name: (tab20(2 * hue), tab20(2 * hue + 1)) for name, hue in zip(names, hues, strict=True)}
     # A Figure without pyplot needs no display and leaves nothing behind.
     figure = Figure(figsize=(13, 6), dpi=150, layout="constrained")
     panels = figure.subplots(1, len(outcomes), squeeze=False)[0]
     for axes, (problem, pairs) in zip(panels, outcomes, strict=True):
-        _panel(axes, problem, pairs, names, colours)
+        _panel(axes, problem, pairs)
     figure.supxlabel(_CAPTION, fontsize=8.5, color="0.25")
     return figure
 
 
-def _panel(
-    axes: Axes, problem: Problem, pairs: list[Pair], names: dict[str, str], colours: dict[str, tuple[tuple, tuple]]
-) -> None:
+def _panel(axes: Axes, problem: Problem, pairs: list[Pair]) -> None:
+    from matplotlib.colors import to_rgb
     from matplotlib.legend_handler import HandlerTuple
 
     values = np.concatenate([run.trace["value"] for pair in pairs for run in (pair.boosted, pair.vanilla)])
     low, high = values.min(), values.max()
     handles = []
     for pair in pairs:
-        dark, light = colours[pair.name]
+        dark, light = (to_rgb(colour(pair.name, boosted)) for boosted in (True, False))
         lines = []
         # The light line first, so that the dark one stays visible where they meet.
-        for run, colour, width in ((pair.vanilla, light, 1.6), (pair.boosted, dark, 1.4)):
+        for run, shade, width in ((pair.vanilla, light, 1.6), (pair.boosted, dark, 1.4)):
             distance = run.trace["value"] - low
             relative = np.divide(distance, high - low, out=np.full_like(distance, np.nan), where=distance > 0)
-            lines += axes.plot(run.trace[problem.counter], relative, color=colour, linewidth=width)
+            lines += axes.plot(run.trace[problem.counter], relative, color=shade, linewidth=width)
         handles.append((lines[1], lines[0]))
     axes.set_yscale("log")
     axes.set_ylim(bottom=_floor(axes))
@@ -64,7 +61,7 @@ def _panel(
     axes.grid(True, which="major", color="0.9")
     axes.legend(
         handles,
-        [names[pair.name] for pair in pairs],
+        [display_name(pair.name) for pair in pairs],
         handler_map={tuple: HandlerTuple(ndivide=None, pad=0.3)},
         handlelength=2.4,
         columnspacing=1.0,

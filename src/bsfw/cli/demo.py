@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from bsfw.cli import _arguments as arguments
 from bsfw.cli._outputs import FIGURES, check_output, save_figure
+from bsfw.experiments.style import NAMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,17 +19,6 @@ if TYPE_CHECKING:
 
 MAX_ROUNDS = 10_000
 MIN_GAIN = 1e-4
-NAMES = {
-    "full": "exact",
-    "sag": "SAG",
-    "saga": "SAGA",
-    "l-svrg": "L-SVRG",
-    "sarah": "SARAH",
-    "heavy-ball": "Heavy Ball",
-    "sega": "SEGA",
-    "jaguar": "JAGUAR",
-    "zoja": "ZOJA",
-}
 
 _NOTES = """\
 * the lower objective of the two; gap: the exact Frank-Wolfe gap at the last
@@ -150,7 +140,7 @@ def run(args: argparse.Namespace) -> int:
 
     from bsfw.cli._demo_figure import draw
 
-    save_figure(draw(outcomes, NAMES), args.out)
+    save_figure(draw(outcomes), args.out)
     print(f"The convergence plot is in {args.out}.")
     return 0
 

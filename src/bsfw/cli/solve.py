@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bsfw._names import LOSSES, SETS
 from bsfw.cli import _arguments as arguments
 from bsfw.cli._outputs import FIGURES, check_distinct, check_output, save_figure
 
@@ -19,25 +20,7 @@ if TYPE_CHECKING:
     from bsfw.objectives import LinearModel
     from bsfw.results import Result
 
-# Names on the command line to names in bsfw.objectives and bsfw.constraints, which are imported when a run needs them.
-LOSSES = {
-    "logistic": "Logistic",
-    "least-squares": "LeastSquares",
-    "huber": "Huber",
-    "tukey": "Tukey",
-    "sigmoid-squared": "SigmoidSquared",
-    "multinomial": "Multinomial",
-}
-CONSTRAINTS = {
-    "l1": "L1Ball",
-    "l2": "L2Ball",
-    "linf": "LinfBall",
-    "simplex": "Simplex",
-    "solid-simplex": "Simplex",
-    "k-sparse": "KSparse",
-    "nuclear": "NuclearBall",
-    "spectral": "SpectralBall",
-}
+CONSTRAINTS = {**SETS, "solid-simplex": "Simplex", "k-sparse": "KSparse"}
 MAX_ITER = 1000
 
 _DESCRIPTION = """\

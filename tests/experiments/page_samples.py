@@ -1,0 +1,85 @@
+"""Hand-made views for the tests of the page."""
+
+import math
+
+from bsfw.experiments.model import Experiment, Panel, Plot, Series, Table, Verdict, View
+
+HOSTILE = "</script><img src=x onerror=alert(1)><!-- <b>x</b> %{x} $a$ &amp; \" ' \u2028 \U0001f642"
+AXES = {"gradients": "sample gradients", "lmo": "LMO calls", "iterations": "iteration t", "seconds": "seconds"}
+STEPS = range(0, 200, 2)
+
+
+def curve(name, group, boosted, rate, cost=404, band=True, axes=AXES):
+    y = [math.exp(-rate * t) + 1e-4 for t in STEPS]
+    columns = {"gradients": [8124 + cost * t for t in STEPS], "lmo": [(5 if boosted else 1) * (t + 1) for t in STEPS],
+               "iterations": list(STEPS), "seconds": [0.002 * t + 0.001 for t in STEPS]}  # fmt: skip
+    low, high = ([0.6 * v if i % 30 else 0.0 for i, v in enumerate(y)], [1.5 * v for v in y]) if band else (None, None)
+    return Series(name, group, boosted, {axis: columns[axis] for axis in axes}, y, low, high)
+
+
+def curves(*names, **options):
+    made = []
+    for k, name in enumerate(names):
+        group = name.lower().replace(" ", "-")
+        made.append(curve(f"{name} boosted", group, True, 0.08 - 0.008 * k, **options))
+        made.append(curve(f"{name} vanilla", group, False, 0.03 - 0.004 * k, **options))
+    return tuple(made)
+
+
+def experiment(
+    name, title, panels=(), reference="fig: convergence_plots", claim="Boosting lowers f at equal gradients."
+):
+    return Experiment(name, title, "convergence", reference, claim, tuple(panels))
+
+
+def convergence():
+    panel = Panel("mushrooms", {"n": 112, "m": 8124, "batch_size": 404, "min_gain": 1e-4, "max_rounds": 10_000,
+                                "constraint": {"kind": "l1", "radius": 50.0}, "estimators": ["sag", "saga"]},
+                  ())  # fmt: skip
+    five = curves("SAG", "SAGA", "L-SVRG", "SARAH", "Heavy Ball")
+    band = "Band: lowest and highest of 10 runs."
+    plot = Plot("mushrooms", "relative suboptimality", True, AXES, five, band=band)
+    return View(
+        experiment("mushrooms", "Convergence on mushrooms", [panel]),
+        plots=(plot,),
+        verdicts=(Verdict("Boosting lowers f at equal gradients.", "supported",
+                          "Boosted below vanilla for 5 of 5 estimators, ratio 0.02 to 0.4."),),
+    )  # fmt: skip
+
+
+def several():
+    axes = {"iterations": "iteration t"}
+    stochastic, coordinate = (curves(*names, axes=axes) for names in (("SAG", "SAGA"), ("SEGA", "JAGUAR")))
+    plots = (
+        Plot("rcv1-like (synthetic)", "expected loss", True, axes, stochastic, band="Band: two standard errors."),
+        Plot("mushrooms", "expected loss", True, axes, stochastic),
+        Plot("breast-cancer", "step size γ", False, axes, coordinate, log_x=True, lines={"γ = 1": 1.0}),
+    )
+    panels = [
+        Panel("rcv1-like (synthetic)", {"n": 47236, "seed": 0}, ()),
+        Panel("mushrooms", {"n": 112, "seed": 0}, ()),
+    ]
+    return View(
+        experiment("expected-loss", "Expected loss", panels, "fig: exp_loss"),
+        plots=plots,
+        tables=(Table("Boosting percentage", ("estimator", "percent"), (("SAG", 99.5), ("SAGA", 100.0))),),
+        verdicts=(
+            Verdict("Boosted is lower.", "partly supported", "4 of 5 estimators."),
+            Verdict("The step never is 1.", "not supported", "It is 1 in 12 % of the iterations."),
+            Verdict("The step falls.", "not evaluated", "2 of 10 runs are missing."),
+        ),
+        notes=("rcv1-like (synthetic) stands in for rcv1, whose file was not found.", "1 run failed."),
+    )  # fmt: skip
+
+
+def hostile():
+    """The hostile text in every field that holds text."""
+    name = HOSTILE
+    series = (Series(name, name, True, {name: [0.0, 1.0]}, [1.0, math.nan], [0.5, math.inf], [2.0, 3.0]),)
+    return View(
+        Experiment(name, name, name, name, name, (Panel(name, {name: {name: [name, 1]}}, ()),)),
+        plots=(Plot(name, name, True, {name: name}, series, lines={name: 0.5}, band=name),),
+        tables=(Table(name, (name, "number"), ((name, 1.5),)),),
+        verdicts=(Verdict(name, name, name), Verdict("other", "supported", name)),
+        notes=(name,),
+    )

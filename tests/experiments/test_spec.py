@@ -1,0 +1,298 @@
+"""Specifications: what they expand to, and that nothing unknown gets through."""
+
+import json
+from importlib import resources
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bsfw.experiments import problems, spec
+from bsfw.experiments.model import Task
+from bsfw.experiments.sweeps import KEYS, SWEEPS
+from bsfw.experiments.tasks import TASKS
+
+SHORTEST = """\
+estimators = ["saga", "heavy-ball"]
+batch_size = 404
+[[panel]]
+[panel.problem]
+data = "mushrooms"
+objective = "logistic"
+set = "l1"
+radius = 50
+"""
+
+
+@pytest.fixture(autouse=True)
+def _no_data_of_the_user(tmp_path, monkeypatch):
+    monkeypatch.setenv("BSFW_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("BSFW_DATA", raising=False)
+
+
+@pytest.fixture
+def planned(tmp_path):
+    """planned(text) plans a specification file of a user."""
+
+    def plan(text, **options):
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        return spec.plan(str(path), **options)
+
+    return plan
+
+
+def keys(experiment):
+    return {task.key for task in experiment.tasks}
+
+
+def test_every_built_in_file_is_listed_and_every_listed_one_is_there():
+    folder = resources.files("bsfw.experiments") / "specs"
+    assert sorted(entry.name.removesuffix(".toml") for entry in folder.iterdir()) == sorted(spec.BUILT_IN)
+
+
+@pytest.mark.parametrize("name", spec.BUILT_IN)
+def test_built_in_specifications_plan_and_their_quick_runs_are_some_of_all_runs(name):
+    full, quick = spec.plan(name), spec.plan(name, quick=True)
+    assert full.title
+    assert full.claim
+    assert {task.kind for task in full.tasks} <= set(TASKS)
+    if name != "when-to-boost":  # its quick form measures less often, which is another record
+        assert keys(quick) <= keys(full)
+
+
+def test_sweeps_and_tasks_are_of_the_same_kinds():
+    assert set(SWEEPS) == set(TASKS)
+    assert all(set(sweep.keys) <= set(KEYS) for sweep in SWEEPS.values())
+
+
+def test_figures_of_the_same_runs_share_their_records():
+    three = set().union(*(keys(spec.plan(name)) for name in ("rcv1", "mushrooms", "breast-cancer")))
+    assert keys(spec.plan("expected-loss")) == three
+    assert keys(spec.plan("step-sizes")) < three
+    # These record every iteration, which is another record.
+    assert {task.settings["record_every"] for task in spec.plan("oracle-calls").tasks} == {1}
+
+
+def test_the_parameters_of_the_paper():
+    settings = spec.plan("rcv1").tasks[0].settings
+    assert settings["sampling"] == {"batch_size": 742}
+    assert settings["problem"]["radius"] == 100.0
+    assert (settings["max_rounds"], settings["min_gain"], settings["iterations"]) == (10_000, 1e-4, 2000)
+    gains = {task.settings["min_gain"] for task in spec.plan("oracle-calls").tasks}
+    assert gains == {1e-2, 1e-3, 1e-4, 1e-5}
+
+
+def test_the_shortest_specification_has_eight_lines(planned):
+    experiment = planned(SHORTEST)
+    assert len(SHORTEST.splitlines()) == 8
+    assert experiment.name == experiment.title == "mine"
+    assert experiment.panels[0].title == "mushrooms"
+    assert len(keys(experiment)) == len(experiment.tasks) == 2 * 2 * 10
+    assert {task.settings["max_rounds"] for task in experiment.tasks} == {1, 10_000}
+
+
+def test_boosted_and_vanilla_differ_in_rounds_only(planned):
+    boosted, vanilla = (dict(task.settings) for task in planned(SHORTEST, runs=1).tasks[:2])
+    assert (boosted.pop("max_rounds"), vanilla.pop("max_rounds")) == (10_000, 1)
+    assert boosted == vanilla
+
+
+def test_lists_sweep_the_boosted_runs_and_leave_one_vanilla_run(planned):
+    text = 'min_gain = [1e-2, 1e-3]\nmax_rounds = [5, 50]\ndecays = ["auto", "piecewise"]\nruns = 1\n' + SHORTEST
+    tasks = planned(text).tasks
+    assert len(tasks) == 2 * (2 * 2 * 2 + 1)
+    # ... which is the one of every other tolerance.
+    assert {task.key for task in tasks if task.settings["max_rounds"] == 1} < keys(planned(SHORTEST))
+
+
+def test_panels_override_the_top_and_quick_tables_override_panels(planned):
+    panel = SHORTEST[SHORTEST.index("[panel.problem]") :]
+    text = (
+        f"runs = 2\niterations = 100\n[[panel]]\niterations = 50\n{panel}[panel.quick]\nruns = 1\n"
+        f"[[panel]]\n{panel}[quick]\nruns = 3\niterations = 7\n"
+    )
+
+    def of(experiment):
+        return [(p.parameters["runs"], p.parameters["iterations"]) for p in experiment.panels]
+
+    assert of(planned(text)) == [(2, 50), (2, 100)]
+    assert of(planned(text, quick=True)) == [(1, 7), (3, 7)]
+    assert of(planned(text, quick=True, runs=4)) == [(4, 7), (4, 7)]
+    assert "quick" not in planned(text).panels[0].parameters
+    assert planned(text, quick=True).panels[0].parameters["quick"] is True
+
+
+@pytest.mark.parametrize(
+    ("text", "given_", "known"),
+    [
+        ("itrations = 5\n" + SHORTEST, "'itrations'", "iterations"),
+        (SHORTEST.replace("[[panel]]", "[[panel]]\nradios = 1"), "'radios'", "problem"),
+        (SHORTEST + "tau = 3\n", "'tau'", "radius"),
+        (SHORTEST + "[quick]\nrun = 3\n", "'run'", "runs"),
+        (SHORTEST + "[panel.quick]\ntitle = 'x'\n", "'title'", "runs"),
+        (SHORTEST.replace('"mushrooms"', '"toadstools"'), "'toadstools'", "breast-cancer"),
+        (SHORTEST.replace('"logistic"', '"logit"'), "'logit'", "logistic"),
+        (SHORTEST.replace('"l1"', '"l7"'), "'l7'", "nuclear"),
+        (SHORTEST.replace('"saga"', '"sgd"'), "'sgd'", "heavy-ball"),
+        (SHORTEST + 'kind = "triangle"\n', "'triangle'", "linear-model"),
+        ('decays = "fast"\n' + SHORTEST, "'fast'", "piecewise"),
+        ('step = "giant"\n' + SHORTEST, "'giant'", "line-search"),
+        ('view = "pie"\n' + SHORTEST, "'pie'", "convergence"),
+        ('task = "dance"\n' + SHORTEST, "'dance'", "trajectory"),
+        ('methods = ["plain"]\n' + SHORTEST, "'plain'", "vanilla"),
+        ("estimators = []\n" + SHORTEST.partition("\n")[2], "estimators", "jaguar"),
+        ("repeats = 3\n" + SHORTEST, "repeats", "min_gain"),
+    ],
+)
+def test_unknown_keys_and_values_are_refused_with_what_is_known(planned, text, given_, known):
+    with pytest.raises(ValueError, match=r"mine\.toml: ") as caught:
+        planned(text)
+    message = str(caught.value)
+    assert given_ in message
+    assert known in message.partition(given_)[2]
+    assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "runs = 0",
+        "runs = 2.5",
+        "iterations = -1",
+        'iterations = "many"',
+        "max_rounds = 0",
+        "min_gain = 0.0",
+        "min_gain = [1e-3, 2]",
+        "min_gain = []",
+        "coordinates = -1",
+        "title = 3",
+        "quick = 1",
+    ],
+)
+def test_bad_values_at_the_top_are_refused(planned, line):
+    with pytest.raises(ValueError, match=line.split()[0].split("_")[0]):
+        planned(line + "\n" + SHORTEST)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("radius = 50", "radius = -50", "radius"),
+        ("radius = 50", "", "missing: radius"),
+        ("batch_size = 404", "batch_size = -1", "batch_size"),
+        ("batch_size = 404", "batch_size = 1.5", "fraction"),
+        ("batch_size = 404", "batch_size = 9000", "8124"),  # found by putting the run together
+        ("batch_size = 404", "coordinates = 1", "means nothing to the estimators"),
+        ("objective", "intercept = 1\nobjective", "true or false"),
+        ("[panel.problem]", "", "unknown key 'data'"),
+        ("[[panel]]\n", "[panel]\n", "no panel"),
+        ('"mushrooms"', '"news20', "line"),
+    ],
+)
+def test_bad_values_elsewhere_are_refused(planned, old, new, words):
+    with pytest.raises(ValueError, match=words):
+        planned(SHORTEST.replace(old, new))
+
+
+def test_a_file_may_not_have_the_name_of_a_built_in_experiment(tmp_path):
+    (tmp_path / "mushrooms.toml").write_text(SHORTEST)
+    with pytest.raises(ValueError, match="rename"):
+        spec.plan(str(tmp_path / "mushrooms.toml"))
+
+
+def test_an_unknown_name_lists_the_known_ones():
+    with pytest.raises(ValueError, match=r"'mushroom'.*mushrooms.*\.toml"):
+        spec.plan("mushroom")
+
+
+def test_rcv1_without_its_file_is_called_synthetic_everywhere():
+    experiment = spec.plan("rcv1")
+    assert experiment.name == "rcv1-like-synthetic"
+    assert "rcv1-like (synthetic)" in experiment.title
+    assert [panel.title for panel in experiment.panels] == ["rcv1-like (synthetic)"]
+    assert {task.settings["problem"]["data"] for task in experiment.tasks} == {"rcv1-like"}
+    assert spec.missing_data(experiment) == []
+    for name in ("expected-loss", "step-sizes", "piecewise", "data-parameters", "when-to-boost"):
+        assert "rcv1-like (synthetic)" in [panel.title for panel in spec.plan(name).panels]
+
+
+def test_rcv1_with_its_file_is_the_published_set(tmp_path, monkeypatch):
+    (tmp_path / "rcv1_train.binary").mkdir()
+    (tmp_path / "rcv1_train.binary" / "rcv1_train.binary").write_text("only looked for, not read")
+    monkeypatch.setenv("BSFW_DATA", str(tmp_path))
+    experiment = spec.plan("rcv1")
+    assert experiment.name == "rcv1"
+    assert [panel.title for panel in experiment.panels] == ["rcv1"]
+    assert {task.settings["problem"]["data"] for task in experiment.tasks} == {"rcv1_train.binary"}
+
+
+def test_data_that_would_be_downloaded_is_known_while_planning():
+    assert spec.missing_data(spec.plan("news20")) == ["news20-halves"]
+    assert spec.missing_data(spec.plan("mushrooms")) == []
+
+
+def test_a_file_of_samples_is_found_beside_the_specification_and_its_content_is_part_of_the_key(planned, tmp_path):
+    text = SHORTEST.replace("404", "2").replace("mushrooms", "train.svm")
+    seen = []
+    for value in ("1.5", "2.5"):
+        (tmp_path / "train.svm").write_text(f"-1 1:{value}\n1 2:3\n1 1:1 2:1\n")
+        experiment = planned(text)
+        assert experiment.panels[0].title == "train"
+        seen.append(keys(experiment))
+    assert not seen[0] & seen[1]
+
+
+def test_labels_that_do_not_fit_the_loss_are_refused_before_anything_runs(planned, tmp_path):
+    (tmp_path / "train.svm").write_text("1 1:1\n2 1:2\n3 1:3\n")
+    with pytest.raises(ValueError, match=r"mine\.toml: .*[Ll]ogistic"):
+        planned(SHORTEST.replace("404", "2").replace("mushrooms", "train.svm"))
+
+
+def test_problem_tables_say_what_they_need():
+    for table, words in (
+        ({"kind": "plane", "corners": [[0, 0]], "target": [0, 0]}, "three points"),
+        ({"kind": "plane", "corners": [[0, 0], [1, 0], [0, "x"]], "target": [0, 0]}, "two numbers"),
+        ({"kind": "plane", "corners": [[0, 0], [1, 0], [0, 1]], "target": [0, 0], "curvature": [1, -1]}, "positive"),
+        ({"kind": "least-squares", "samples": 3, "shape": [2, 2, 2], "set": "l1", "radius": 1}, "shape"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            problems.resolve(table, None)
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(0, 1) | st.text("ab", max_size=2),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text("ab", max_size=1), inner, max_size=2),
+    max_leaves=4,
+)
+tables = st.dictionaries(st.sampled_from(["problem", "seed", "radius"]), json_values, max_size=3)
+
+
+@given(st.sampled_from(["solve", "cost"]), tables, st.sampled_from(["solve", "cost"]), tables)
+def test_keys_are_equal_exactly_if_kind_and_settings_are(kind, settings, other_kind, other_settings):
+    one, two = Task(kind, settings), Task(other_kind, other_settings)
+    same = kind == other_kind and json.dumps(settings, sort_keys=True) == json.dumps(other_settings, sort_keys=True)
+    assert (one.key == two.key) == same
+    assert Task(kind, dict(reversed(settings.items()))).key == one.key
+
+
+@given(
+    st.sampled_from(["iterations", "max_rounds", "batch_size", "radius", "min_gain"]),
+    st.integers(1, 400),
+    st.integers(1, 400),
+)
+def test_changing_a_number_of_the_specification_changes_every_key_it_matters_to(name, first, second):
+    def plan(number):
+        table = {"data": "mushrooms", "objective": "logistic", "set": "l1", "radius": 50}
+        values = {key: KEYS[key].default for key in SWEEPS["solve"].keys} | {"estimators": ["saga"], "runs": 2}
+        if name == "radius":
+            table["radius"] = number
+        else:
+            values[name] = KEYS[name].check(number / 400 if name == "min_gain" else number)
+        settings = SWEEPS["solve"].settings(problems.resolve(table, None), values)
+        boosted_only = name in ("max_rounds", "min_gain")
+        return {Task("solve", s).key for s in settings if s["max_rounds"] > 1 or not boosted_only}
+
+    assert (plan(first) == plan(second)) == (first == second)
+    if first != second:
+        assert not plan(first) & plan(second)
