@@ -99,7 +99,9 @@ class Sizes:
 
 
 FULL = Sizes()
-QUICK = Sizes(taus=(100.0, 500.0), text_iterations=100, small_iterations=500, repeats=3, cap=10.0)
+QUICK = Sizes(
+    taus=(100.0, 500.0), tall=1_000_000, text_iterations=70, small_iterations=300, repeats=3, cap=6.0
+)  # fmt: skip
 
 
 @lru_cache(maxsize=2)

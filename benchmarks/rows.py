@@ -181,8 +181,7 @@ def _boost_call(make: MakeProblem, sizes: Sizes, in_run: bool) -> Samples:
     engine.forward(state, iterations, bsfw.Limits(max_iter=iterations + 1))
     engine.look(state)
     engine.publish(state)
-    m, x = state.m, state.x
-    assert m is not None
+    m, x = engine.estimate(state), state.x
 
     def ours() -> None:
         if in_run:
