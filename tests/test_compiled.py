@@ -207,6 +207,95 @@ def test_margins_follow_once_rows_have_many_entries_in_the_support(kind):
         assert any(follows) is begins
 
 
+@settings(deadline=None, max_examples=30)
+@given(seed=st.integers(0, 2**32 - 1), writes=st.integers(1, 5), spread=st.sampled_from([0.0, 1.0, 8.0]))
+def test_boost_by_kept_bounds_equals_boost_by_a_sweep(seed, writes, spread):
+    from bsfw.compiled import estimates, layout
+
+    rng = np.random.default_rng(seed)
+    n = 700
+    objective = bsfw.Logistic(
+        sp.random(30, n, density=0.05, random_state=4, format="csr"), np.sign(rng.random(30) - 0.5)
+    )
+    solver = bsfw.Solver(objective, bsfw.L1Ball(2.0), bsfw.JAGUAR())
+    states = [solver.init(rng=0), solver.init(rng=0)]
+    kept, swept = engines = [solver.engine(state) for state in states]
+    for engine, state in zip(engines, states, strict=True):
+        engine.look(state)
+    assert kept.rule.bounded
+    swept.rule = swept.rule._replace(bounded=False)
+    for k in range(40):
+        if k == 20:  # the blocks are gone, ||m||^2 is not
+            for engine, state in zip(engines, states, strict=True):
+                engine.publish(state)
+        # Few values, so that there are ties, over so wide a range that ||m||^2 loses its digits.
+        for j in rng.integers(n, size=writes):
+            value = rng.integers(-3, 4) * 10.0 ** -round(spread * k / 40)
+            for engine in engines:
+                estimates.write(engine.rule, engine._work(), j, value)
+        rounds = [engine.boost_again() for engine in engines]
+        assert rounds[0] == rounds[1]
+        whole, real = ([engine.memory[name] for engine in engines] for name in ("whole", "real"))
+        for position in (layout.COUNT, layout.ACCEPTED, layout.VERTEX, layout.VERTEX_SLOT):
+            assert whole[0][position] == whole[1][position]
+        for position in (layout.VALUE, layout.GAP, layout.LAMBDA, layout.ALIGNMENT, layout.NORM, layout.SLOPE):
+            assert real[0][position] == pytest.approx(real[1][position], rel=1e-9, abs=1e-12)
+        np.testing.assert_allclose(kept.memory["q"], swept.memory["q"], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("estimator", [bsfw.SEGA(), bsfw.JAGUAR(point="current"), bsfw.ZOJA(step=1e-4)], ids=repr)
+def test_coordinate_runs_on_wide_data_equal_the_reference(estimator):
+    rng = np.random.default_rng(3)
+    A = sp.random(60, 800, density=0.05, random_state=6, format="csr")
+    for data in (A, A.toarray()):
+        objective = bsfw.Logistic(data, np.where(rng.random(60) > 0.5, 1.0, -1.0))
+        runs = both_runs(objective, bsfw.L1Ball(5.0), estimator, iterations=100)
+        assert runs[1][0].engine.rule.bounded
+        assert_same_run(runs, tolerance=1e-8)
+
+
+def test_recording_does_not_change_a_run_with_kept_bounds():
+    rng = np.random.default_rng(3)
+    objective = bsfw.Logistic(
+        sp.random(60, 800, density=0.05, random_state=6, format="csr"), np.sign(rng.random(60) - 0.5)
+    )
+    runs = [
+        bsfw.minimize(objective, bsfw.L1Ball(5.0), estimator=bsfw.JAGUAR(), max_iter=200, record_every=every, rng=1)
+        for every in (1, 7, 200)
+    ]
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.x, runs[0].x)
+        assert run.lmo_calls == runs[0].lmo_calls
+
+
+@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
+@pytest.mark.parametrize("step", ["paper", "image"])
+def test_margins_follow_from_the_start_where_columns_are_very_short(kind, step):
+    rng = np.random.default_rng(5)
+    m, n = 300, 12_000
+    objective = bsfw.Logistic(
+        sp.random(m, n, density=25 / n, random_state=4, format="csr"), np.where(rng.random(m) > 0.5, 1.0, -1.0)
+    )
+    runs = both_runs(objective, bsfw.L1Ball(30.0), kind(batch_size=60), iterations=40, step=step)
+    state, history = runs[1]
+    assert state.memory["margins"].size == m
+    assert_same_run(runs, tolerance=1e-9)
+    np.testing.assert_allclose(margins_of(state), objective.margins(history[margins_at(state)][0]), atol=1e-10)
+
+
+def margins_of(state):
+    from bsfw.compiled import layout
+
+    return state.memory["real"][layout.MARGIN_SCALE] * state.memory["margins"]
+
+
+def margins_at(state):
+    """Position in a history of the x that the margins are of."""
+    from bsfw.compiled import layout
+
+    return int(state.memory["whole"][layout.MARGINS_AT]) - 1
+
+
 @pytest.mark.parametrize("kind", [bsfw.SAGA, bsfw.LSVRG], ids=lambda k: k.name)
 def test_wide_data_take_the_batch_out_again_and_narrow_data_fold_it_in(kind):
     rng = np.random.default_rng(9)
@@ -333,14 +422,14 @@ def test_batches_are_uniform_without_replacement(population, size):
 
 def test_compiled_draws_are_the_reference_draws():
     from bsfw._sampling import draw
-    from bsfw.compiled import kernels
+    from bsfw.compiled import estimates
 
     for population, size in [(50, 7), (1000, 400), (9, 9)]:
         one, other = np.random.default_rng(3), np.random.default_rng(3)
         batch = np.zeros(size, dtype=np.int64)
         for _ in range(5):
             marked = np.zeros(population // 64 + 1, dtype=np.uint64)
-            kernels.draw(other, population, marked, batch)
+            estimates.draw(other, population, marked, batch)
             np.testing.assert_array_equal(draw(one, population, size), batch)
             assert not marked.any()
 

@@ -34,7 +34,7 @@ def boost_one_hot(
         whole[layout.COUNT], real[layout.SCALE] = len(support), 1.0
         log = np.empty((rows, 3))
         status = boost(
-            kind, radius, np.empty(0) if weights is None else weights, max_rounds, min_gain, zero, g, slots,
+            kind, radius, np.empty(0) if weights is None else weights, max_rounds, min_gain, zero, False, g, slots,
             coordinates, compact, np.zeros(size), np.zeros(size), np.zeros(size),
             np.zeros(-(-g.size // BLOCK), dtype=np.int64), whole, real, log,
         )  # fmt: skip

@@ -22,8 +22,9 @@ from ..objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, T
 from ..results import Status
 from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
 from ..vertices import OneHot
-from . import kernels, layout, losses, passes
+from . import kernels, layout, losses, margins, passes
 from .onehot import BLOCK, boost
+from .work import Model, Rule, Work
 
 if TYPE_CHECKING:
     from ..solver import Limits, Solver, State
@@ -42,6 +43,13 @@ MARGIN_REFRESH = 2000
 """Iterations after which margins that follow x are formed anew."""
 COLUMNS_A_STEP = 8
 """Columns that a boosted step adds to x, about."""
+MANY_VERTICES = 32
+"""So many times that number no step adds. Where even these columns have fewer entries than the rows of a batch, margins
+follow x before the support is crowded."""
+SWEPT = 16
+"""A sweep over n that many times the entries of the rows of a batch takes longer than to read those."""
+WIDE = 256
+"""With n so many times what an iteration writes into m, Boost keeps bounds of |m| instead of a sweep over m."""
 CHUNK_SECONDS = 0.05
 """About so long one call runs, so that max_seconds, Ctrl-C and progress are noticed."""
 
@@ -60,7 +68,7 @@ def supports(solver: Solver) -> bool:
 
 
 class CompiledEngine:
-    """Runs the iterations of one `State`. The state's memory is the engine's own arrays (`kernels.Work`)."""
+    """Runs the iterations of one `State`. The state's memory is the engine's own arrays (`work.Work`)."""
 
     name = "compiled"
 
@@ -71,7 +79,8 @@ class CompiledEngine:
         self.coordinate = isinstance(solver.estimator, CoordinateEstimator)
         self._small = self.n**2 <= 2 * self.m  # the Gram matrix takes no more room than two numbers a sample
         self.rule = self._rule()
-        self._uses_image = (self.rule.image and not self._small) or isinstance(solver.step_rule, LineSearch)
+        self._uses_image = isinstance(solver.step_rule, LineSearch)
+        self._reads_margins = self._uses_image or (self.rule.image and not self._small)
         self._chunk = 1
         self._kept: tuple[int, Array, Array] = (0, np.empty(0), np.empty(0))
         if not state.memory:
@@ -80,7 +89,7 @@ class CompiledEngine:
         self._scratch: dict[str, Any] = {}
         self.model = self._model()
 
-    def _rule(self) -> kernels.Rule:
+    def _rule(self) -> Rule:
         solver, estimator = self.solver, self.solver.estimator
         size, refresh = 0, MARGIN_REFRESH
         population = self.m
@@ -91,7 +100,7 @@ class CompiledEngine:
             refresh = REFRESH_EPOCHS * -(-self.m // size)
         constraint: Any = solver.constraint
         kind, weights = constraint.one_hot_rule()
-        return kernels.Rule(
+        return Rule(
             kind=kind,
             radius=constraint.radius,
             weights=np.empty(0) if weights is None else weights,
@@ -109,18 +118,23 @@ class CompiledEngine:
             image=isinstance(solver.step_rule, ImageStep),
             may_follow=size > 0 and not self.coordinate and not isinstance(self.objective.A, np.ndarray),
             folds=self._folds(size),
+            bounded=kind == layout.L1 and self.coordinate and self.n >= WIDE * size,
             exact=estimator.exact,
             searches=isinstance(solver.step_rule, (ShortStep, LineSearch)),
         )
 
     def _follows(self) -> bool:
-        """Whether margins follow x from the start: where every step reads all of them."""
-        if self.coordinate or self._uses_image:
+        """Whether margins follow x from the start: where every step reads all of them, or columns are very short."""
+        if self.coordinate or self._reads_margins:
             return True
-        return self.solver.estimator.exact and self._following_pays()
+        if self.solver.estimator.exact:
+            return self._following_pays(1)
+        # Where the sweep over n dwarfs the rows of a batch, one more vector of m would save nothing to speak of.
+        A, rule = self.objective.A, self.rule
+        return rule.may_follow and self.n < SWEPT * rule.size * A.nnz / self.m and self._following_pays(MANY_VERTICES)
 
-    def _following_pays(self) -> bool:
-        """Whether margins that follow x are cheaper than reading rows of the batch for the slopes.
+    def _following_pays(self, times: float) -> bool:
+        """Whether margins that follow x are cheaper, `times` over, than reading rows of the batch for the slopes.
 
         Decided by counting: a step adds some columns, as long as those that many rows have (SARAH also copies the
         margins); without margins the rows of the batch are read.
@@ -128,15 +142,14 @@ class CompiledEngine:
         A = self.objective.A
         if isinstance(A, np.ndarray):
             return False
-        lengths = np.bincount(A.indices, minlength=self.n).astype(float)
-        step = COLUMNS_A_STEP * float(lengths @ lengths) / max(A.nnz, 1)
+        step = COLUMNS_A_STEP * margins.mean_length(A.indices, self.n)
         if self.solver.estimator.name == "sarah":
             step += self.m
-        return step < (self.rule.size or self.m) * A.nnz / self.m
+        return times * step < (self.rule.size or self.m) * A.nnz / self.m
 
     def _follow(self) -> None:
         """Begin to follow x by margins if that pays, else never ask again."""
-        if self._following_pays():
+        if self._following_pays(1):
             self.memory["margins"] = np.zeros(self.m)
             self.memory["real"][layout.MARGIN_SCALE] = 0.0  # which means that they must be formed first
             self.model = self._model()
@@ -155,7 +168,7 @@ class CompiledEngine:
         entries = batch * (A.size if isinstance(A, np.ndarray) else A.nnz) / self.m
         return self.n <= min(2 * entries, 3 * self.m)
 
-    def _model(self) -> kernels.Model:
+    def _model(self) -> Model:
         objective = self.objective
         A = objective.A
         gram = np.empty((0, 0))
@@ -173,7 +186,7 @@ class CompiledEngine:
             else:
                 columns = (A.data[:0], A.indices[:0], A.indptr[:0])
         weight = objective.sample_weight
-        return kernels.Model(
+        return Model(
             data=rows[0],
             indices=rows[1],
             indptr=rows[2],
@@ -213,20 +226,26 @@ class CompiledEngine:
             "q": np.zeros(capacity),
             "everyone": np.zeros(0 if self.coordinate or code == layout.HEAVY_BALL else self.m),
             "margins": np.zeros(self.m if follows else 0),
-            "batch": np.zeros(self.rule.size, dtype=np.int64),
-            "change": np.zeros(self.rule.size),
+            "batch": np.zeros(self.rule.size, dtype=np.uint32),
+            "change": np.zeros(self.rule.size if self._keeps_changes() else 0),
             "base": np.zeros(self.n if self.rule.folds else 0),
         }
+
+    def _keeps_changes(self) -> bool:
+        """Whether an iteration asks what the one before it changed."""
+        code = self.rule.estimator
+        return code == layout.SEGA or (code in (layout.SAGA, layout.LSVRG) and not self.rule.folds)
 
     def _capacity(self, wanted: int) -> int:
         """Length of the compact arrays: slot 0, the coordinates, and room for `look` to see that there is some."""
         return min(wanted, self.n) + 3
 
-    def _work(self) -> kernels.Work:
+    def _work(self) -> Work:
         if not self._scratch:
             count = self.memory["whole"][layout.COUNT]
             slots = np.zeros(self.n, dtype=np.uint32)
             slots[self.memory["coordinates"][1 : count + 1]] = np.arange(1, count + 1)
+            self.memory["whole"][layout.BOUNDED] = 0
             self._scratch = {
                 "slots": slots,
                 "image": np.zeros(self.m if self._uses_image else 0),
@@ -237,7 +256,7 @@ class CompiledEngine:
                 "log": np.empty((0, 3)),
             }
         size = self.memory["x"].size
-        return kernels.Work(held=np.zeros(size), residual=np.zeros(size), **self.memory, **self._scratch)
+        return Work(held=np.zeros(size), residual=np.zeros(size), **self.memory, **self._scratch)
 
     def _grow(self) -> None:
         capacity = self._capacity(2 * self.memory["x"].size)
@@ -336,12 +355,12 @@ class CompiledEngine:
                 z = work.real[layout.MARGIN_SCALE] * work.margins
 
                 def along() -> LinearLine:
-                    kernels.image_of(self.model, work, work.q, 1.0 / work.real[layout.LAMBDA], work.image)
+                    margins.image_of(self.model, work, work.q, 1.0 / work.real[layout.LAMBDA], work.image)
                     return LinearLine(self.objective, z, work.image - z)
 
                 def towards_vertex() -> LinearLine:
                     work.image[:] = 0.0
-                    kernels.column_add(
+                    margins.column_add(
                         self.model, work.whole[layout.VERTEX], work.real[layout.VALUE], work.image
                     )  # fmt: skip
                     return LinearLine(self.objective, z, work.image - z)
@@ -375,8 +394,9 @@ class CompiledEngine:
         """Boost at the present x and m once more, without a trace of it in the run; for benchmarks. Returns K_t."""
         rule, work, calls = self.rule, self._work(), self.memory["whole"][layout.LMO_CALLS]
         boost(
-            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, work.g, work.slots,
-            work.coordinates, work.x, work.q, work.held, work.residual, work.blocks, work.whole, work.real, work.log,
+            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, rule.bounded, work.g,
+            work.slots, work.coordinates, work.x, work.q, work.held, work.residual, work.blocks, work.whole, work.real,
+            work.log,
         )  # fmt: skip
         self.memory["whole"][layout.LMO_CALLS] = calls
         return int(self.memory["whole"][layout.ROUNDS])

@@ -19,6 +19,7 @@ from ._jit import jit
 from .layout import (
     ACCEPTED,
     ALIGNMENT,
+    BOUNDED,
     COUNT,
     DISTANCE,
     DONE,
@@ -27,12 +28,14 @@ from .layout import (
     L1,
     LAMBDA,
     LMO_CALLS,
+    MOST,
     NORM,
     NOT_FINITE,
     ROUNDS,
     SCALE,
     SLOPE,
     SOLID_SIMPLEX,
+    SQUARES,
     VALUE,
     VERTEX,
     VERTEX_SLOT,
@@ -42,6 +45,8 @@ from .layout import (
 BLOCK = 256
 ABSOLUTE = np.int64(0x7FFFFFFFFFFFFFFF)
 """All bits of a float but its sign."""
+LOST = 1e-6
+"""A kept ||g||^2 that has fallen to less than this fraction of what it was is summed anew."""
 CANCELLED = 1e-4
 """With ||v - x||^2 below this fraction of ||x||^2, inner products with v - x are summed anew: as differences of sums
 they would lose digits."""
@@ -115,8 +120,8 @@ def best_held(kind, residual, weights, coordinates, count):
 
 
 @jit()
-def best_block(kind, blocks):
-    """Largest key of all blocks, and the first block that has it."""
+def largest_block(kind, blocks):
+    """The largest number of all blocks, and the first block that has it."""
     keys = blocks.view(np.float64)
     if kind == L1:
         largest = np.int64(-1)
@@ -144,6 +149,23 @@ def scan_block(kind, g, weights, b):
 
 
 @jit()
+def best_block(kind, g, weights, blocks, bounded):
+    """Largest key of all blocks, and the first block that has it.
+
+    Of upper bounds the largest is made exact until one is found that is so already.
+    """
+    keys = blocks.view(np.float64)
+    while True:
+        top, block = largest_block(kind, blocks)
+        if not bounded:
+            return top, block
+        exact, _ = scan_block(kind, g, weights, block)
+        if exact >= top:
+            return top, block
+        keys[block] = exact
+
+
+@jit()
 def careful_products(x, held, q, total, count, slot, value, mj):
     """||u||^2, <u, m> and <u, psi> for u = v - x, v = `value` at `slot`, summed coordinate by coordinate."""
     uu, um, upsi = value * value, value * mj, 0.0
@@ -166,6 +188,7 @@ def boost(
     max_rounds,
     min_gain,
     zero,
+    bounded,
     g,
     slots,
     coordinates,
@@ -184,6 +207,10 @@ def boost(
     so that it runs on g itself. `log` has three columns (slot or -1 for the zero vertex, value, c_k) or no rows.
     `zero` is ||v - x||^2 / ||x||^2 at which v is x up to rounding. Returns GROW, with nothing changed, if there is no
     slot left for a visited coordinate or no row in the log.
+
+    With `bounded`, which is for the l1 ball, there is no sweep: the blocks hold upper bounds of |g| outside of the
+    slots, raised by whoever writes into g (`estimates.write`), and ||g||^2 is kept likewise. That is exact, and pays
+    where an iteration writes few coordinates.
     """
     count = before = whole[COUNT]
     keys = blocks.view(np.float64)
@@ -199,16 +226,26 @@ def boost(
         xx += x[k] * x[k]
         mx += held[k] * x[k]
     if kind == L1:
-        squares = sweep_absolute(g, blocks)
-        for k in range(1, count + 1):
-            squares += held[k] * held[k]
+        known = bounded and real[SQUARES] > LOST * real[MOST]
+        if known and whole[BOUNDED]:
+            squares = real[SQUARES]
+        else:
+            squares = sweep_absolute(g, blocks)
+            for k in range(1, count + 1):
+                squares += held[k] * held[k]
+            whole[BOUNDED] = bounded
+            if known:  # what follows must not depend on when the blocks were lost
+                squares = real[SQUARES]
+            else:
+                real[SQUARES] = real[MOST] = squares
+        real[MOST] = max(real[MOST], squares)
     else:
         for b in range(blocks.size):
             keys[b], _ = scan_block(kind, g, weights, b)
     norm_m = math.sqrt(squares)
     status = DONE if math.isfinite(norm_m) else NOT_FINITE
     total, alignment, rounds, accepted = 0.0, -1.0, 0, 0
-    top, block = best_block(kind, blocks)
+    top, block = best_block(kind, g, weights, blocks, bounded)
     while rounds < max_rounds and status == DONE:
         pp, pm, px = survey(held, q, x, total, count, residual)
         best, slot, where = best_held(kind, residual, weights, coordinates, count)
@@ -270,7 +307,7 @@ def boost(
             slots[where] = slot
             g[where] = neutral
             keys[where // BLOCK], _ = scan_block(kind, g, weights, where // BLOCK)
-            top, block = best_block(kind, blocks)
+            top, block = best_block(kind, g, weights, blocks, bounded)
             if rounds == 1:
                 whole[VERTEX_SLOT] = slot
         if log.shape[0] > 0:
@@ -284,6 +321,7 @@ def boost(
     for k in range(1, count + 1):
         g[coordinates[k]] = held[k]
     if status != DONE:
+        whole[BOUNDED] = 0  # bounds do not hold for the coordinates that lose their slots
         for k in range(before + 1, count + 1):
             slots[coordinates[k]] = 0
         return status

@@ -17,8 +17,8 @@ from numba.extending import overload
 
 from .._arrays import Array
 from ._jit import jit
-from .kernels import Model
 from .rows import add_rows, column, member, row_dot
+from .work import Model
 
 PARALLEL = 200_000
 """Entries of the data below which one thread is faster than several."""
@@ -83,10 +83,16 @@ def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., An
                 part[j] += coefficient * row[j]
 
     def sparse(data, indices, indptr, slopes, factor, first, last, g):
+        final = np.uint64(data.size - 1)
         for j in range(first, last):
             # Two sums, since one alone waits for each addition; more bring nothing, and gather instructions are slow.
-            even = odd = 0.0
+            # The first two entries are read be they there or not: on wide data most columns have no more, and the
+            # processor would guess wrong how many there are.
             p, end = np.uint64(indptr[j]), np.uint64(indptr[j + 1])
+            one, two = min(p, final), min(p + ONE, final)
+            even, odd = data[one] * slopes[np.uint64(indices[one])], data[two] * slopes[np.uint64(indices[two])]
+            even, odd = even if p < end else 0.0, odd if p + ONE < end else 0.0
+            p += TWO
             while p + ONE < end:
                 even += data[p] * slopes[np.uint64(indices[p])]
                 odd += data[p + ONE] * slopes[np.uint64(indices[p + ONE])]

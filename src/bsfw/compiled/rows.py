@@ -178,8 +178,8 @@ def batch_changes(
     data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, other, table, unit,
     store, margins, scale, earlier, factor, change, g,
 ):  # fmt: skip
-    """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), change[k] = d less an old slope, and
-    g += factor change[k] a_i, while the row is in the cache.
+    """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), its change from an old slope (into
+    change[k], where that is kept), and g += factor change a_i, while the row is in the cache.
 
     The old slope is that at `other`, or table[i] (which `store` then replaces), or zero: an empty array means that it
     is not used. Table and changes are in units of `unit`. With `margins` no row is read for the slope: <a_i, x> is
@@ -216,7 +216,8 @@ def batch_changes(
             d = fresh - table[i]
             if store:
                 table[i] = fresh
-        change[k] = d
+        if change.size > 0:
+            change[k] = d
         if factor != 0.0 and d != 0.0:
             row_add(data, indices, indptr, i, factor * d, g)
     return hits

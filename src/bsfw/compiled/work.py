@@ -1,0 +1,76 @@
+"""What kernels are given: the data and the loss, the rules of the method, and everything that changes."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+
+class Model(NamedTuple):
+    """The data and the loss: rows in CSR or dense form, columns in CSC or dense form, or None where nobody asks."""
+
+    data: Any
+    indices: Any
+    indptr: Any
+    columns: Any
+    column_indices: Any
+    column_indptr: Any
+    y: Any
+    sample_weight: Any
+    loss: int
+    parameter: float
+    gram: Any
+
+
+class Rule(NamedTuple):
+    """Set, estimator and step."""
+
+    kind: int
+    radius: float
+    weights: Any
+    max_rounds: int
+    min_gain: float
+    zero: float
+    estimator: int
+    size: int
+    population: int
+    probability: float
+    difference: float
+    at_current: bool
+    zeros: bool
+    refresh: int
+    image: bool
+    may_follow: bool
+    folds: bool
+    bounded: bool
+    exact: bool
+    searches: bool
+
+
+class Work(NamedTuple):
+    """Everything that changes: what a checkpoint saves, but for the scratch arrays at the end.
+
+    `everyone` has a number per sample: the table of SAG and SAGA, the slopes at L-SVRG's reference point, scratch for
+    the full gradients of the others.
+    """
+
+    whole: Any
+    real: Any
+    g: Any
+    slots: Any
+    coordinates: Any
+    x: Any
+    previous: Any
+    q: Any
+    everyone: Any
+    margins: Any
+    batch: Any
+    change: Any
+    base: Any
+    image: Any
+    held: Any
+    residual: Any
+    blocks: Any
+    marked: Any
+    bits: Any
+    pair: Any
+    log: Any
