@@ -4,6 +4,7 @@ from . import datasets as datasets
 from . import decays as decays
 from . import estimators as estimators
 from . import objectives as objectives
+from . import quantum as quantum
 from . import theory as theory
 from ._minimize import minimize as minimize
 from .boosting import Direction as Direction
@@ -55,11 +56,13 @@ from .objectives import Huber as Huber
 from .objectives import LeastSquares as LeastSquares
 from .objectives import LinearModel as LinearModel
 from .objectives import Logistic as Logistic
+from .objectives import MatrixCompletion as MatrixCompletion
 from .objectives import Multinomial as Multinomial
 from .objectives import Objective as Objective
 from .objectives import Quadratic as Quadratic
 from .objectives import SigmoidSquared as SigmoidSquared
 from .objectives import Tukey as Tukey
+from .lowrank import LowRank as LowRank
 from .results import Result as Result
 from .results import Status as Status
 from .results import Trace as Trace

@@ -6,7 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from . import compiled
 from ._arrays import Array
+
+_MANY = 4096
+"""Draws from which on compiled code makes them: the same ones, without a loop in Python."""
 
 
 def draw(rng: np.random.Generator, population: int, size: int) -> Array:
@@ -16,6 +20,12 @@ def draw(rng: np.random.Generator, population: int, size: int) -> Array:
     """
     if size == population:
         return np.arange(population)
+    if size >= _MANY and compiled.available():
+        from .compiled.estimates import draw as compiled_draw
+
+        batch = np.empty(size, dtype=np.int64)
+        compiled_draw(rng, population, np.zeros(population // 64 + 1, dtype=np.uint64), batch)
+        return batch
     # Floyd's algorithm on uniform numbers, so that compiled code can make the same draws from the same generator.
     chosen: dict[int, None] = {}
     for last, u in enumerate(rng.random(size).tolist(), population - size):

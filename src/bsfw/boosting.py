@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Array, inner, norm
+from ._arrays import Array, host_dtype, inner, norm
 from .vertices import Vertex
 
 
@@ -52,7 +53,7 @@ class Direction:
             return 0.0 * x
         out = -x
         for vertex, weight in zip(self.vertices, self.weights, strict=True):
-            vertex.add_to(out, weight)
+            out = vertex.add_to(out, weight)
         return out
 
 
@@ -62,13 +63,14 @@ def align(d: Array, d_hat: Array) -> float:
     return inner(d, d_hat) / (norm(d) * length) if length > 0 else -1.0
 
 
+@cache
 def zero_squared(dtype: npt.DTypeLike) -> float:
     """||v - x||^2 / ||x||^2 at which v and x are the same point up to rounding."""
     return float((8.0 * np.finfo(dtype).eps) ** 2)
 
 
 def boost(m: Array, x: Array, lmo: Callable[[Array], Vertex], max_rounds: int, min_gain: float) -> Direction:
-    """Algorithm Boost of the paper, line by line, for vectors, matrices and complex arrays.
+    """Algorithm Boost of the paper, line by line, for vectors, matrices and complex arrays of any kind.
 
     This is the reference: O(n) numbers and a few passes over them per round, one LMO call per round. Sets with
     structure replace it by a faster equal (`Constraint.boost`).
@@ -98,11 +100,11 @@ def boost(m: Array, x: Array, lmo: Callable[[Array], Vertex], max_rounds: int, m
     vertex = None
     k = 0
     zero_estimate = norm(m) == 0.0
-    nothing = zero_squared(x.dtype) * inner(x, x)
+    nothing = zero_squared(host_dtype(x)) * inner(x, x)
     while k <= max_rounds - 1:
         r = -m - psi  # k-th residual
         v = lmo(-r)  # Frank-Wolfe oracle
-        to_v = v.dense(x.dtype) - x
+        to_v = v.add_to(-x, 1.0)
         if vertex is None:
             vertex, vertex_distance = v, norm(to_v)
             gap = -inner(m, to_v)

@@ -12,12 +12,14 @@ from typing import Any
 import numpy as np
 
 from . import decays
+from ._arrays import converted, host, is_foreign, kind
 from ._files import atomic_write
 from ._sampling import rng_from_state, rng_state
 from .constraints.base import Constraint
 from .estimators import ESTIMATORS
+from .lowrank import LowRank
 from .objectives.base import Counts, Objective
-from .results import COLUMNS, Result, Trace
+from .results import Result, Trace
 from .solver import Callback, Limits, Schedule, Solver, State
 from .steps import STEPS
 
@@ -67,10 +69,15 @@ class Saver:
             "check_counts": dataclasses.asdict(state.check_counts),
             "rng": rng_state(state.rng),
             "engine": state.engine_name,
+            "kind": kind(state.x),
         }
         arrays = {"x": state.x, "x_previous": state.x_previous, "m": state.m}
         contents: dict[str, Any] = {name: array for name, array in arrays.items() if array is not None}
+        if isinstance(state.x, LowRank):
+            del contents["x"]
+            contents |= {f"x.{name}": part for name, part in state.x.parts().items()}
         contents |= {f"memory.{name}": table for name, table in state.memory.items()}
+        contents = {name: host(value) for name, value in contents.items()}
         contents |= {f"trace.{name}": column for name, column in state.trace.columns().items()}
         with atomic_write(self.path) as file:
             np.savez(file, meta=np.array(json.dumps(meta)), **contents)
@@ -92,6 +99,10 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     return meta, contents
 
 
+def _group(contents: dict[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): contents[name] for name in contents if name.startswith(prefix)}
+
+
 def _solver(meta: dict[str, Any], objective: Objective, constraint: Constraint) -> Solver:
     settings = meta["solver"]
     (estimator, estimator_fields), (decay, decay_fields), (step, step_fields) = (
@@ -108,6 +119,24 @@ def _solver(meta: dict[str, Any], objective: Objective, constraint: Constraint) 
         step=STEPS[step](**step_fields),
         shape=tuple(settings["shape"]),
     )
+
+
+def _in_kind_of(objective: Objective, meta: dict[str, Any], contents: dict[str, Any]) -> dict[str, Any]:
+    """The arrays of a run, all NumPy's on disk, as the objective takes them: on another device than before, if need be.
+
+    A run goes on to the same bits on the same kind of array only.
+    """
+    if objective.like is None and meta.get("kind", "numpy") != "numpy":
+        raise ValueError(
+            f"the checkpoint holds a run on arrays of {meta['kind']}; say which arrays the functions take, with "
+            "Function(..., like=array)."
+        )
+    if not is_foreign(objective.like):
+        return contents
+    return {
+        name: value if name.startswith("trace.") or value.ndim == 0 else converted(value, value.dtype, objective.like)
+        for name, value in contents.items()
+    }
 
 
 def resume(
@@ -144,20 +173,21 @@ def resume(
                 f"the checkpoint {path} was written for another {name}: its data or parameters differ from the given "
                 f"{type(part).__name__}."
             )
+    contents = _in_kind_of(objective, meta, contents)
     solver = _solver(meta, objective, constraint)
     limits = Limits(**meta["limits"])
     if max_iter is not None:
         limits = dataclasses.replace(limits, max_iter=max_iter)
     schedule = Schedule(**meta["schedule"])
     state = State(
-        x=contents["x"],
+        x=contents["x"] if "x" in contents else LowRank.from_parts(_group(contents, "x.")),
         rng=rng_from_state(meta["rng"]),
         x_previous=contents.get("x_previous"),
         m=contents.get("m"),
-        memory={name.removeprefix("memory."): contents[name] for name in contents if name.startswith("memory.")},
+        memory=_group(contents, "memory."),
         counts=Counts(**meta["counts"]),
         check_counts=Counts(**meta["check_counts"]),
-        trace=Trace({name: contents[f"trace.{name}"] for name in COLUMNS}),
+        trace=Trace(_group(contents, "trace.")),
         engine_name=meta["engine"],
         **meta["state"],
     )

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import TYPE_CHECKING, Protocol
 
-import numpy as np
-
-from . import compiled
+from . import compiled, factored
 from ._arrays import Array, norm
 from .boosting import Direction
 from .steps import Move
@@ -58,7 +57,7 @@ class ReferenceEngine:
                     solver.objective, x, state.x_previous, t, state.m, state.memory, state.rng
                 )
         direction = None
-        if np.isfinite(norm(state.m)):
+        if math.isfinite(norm(state.m)):
             direction = solver.constraint.boost(state.m, x, solver.max_rounds, solver.min_gain)
             state.lmo_calls += direction.rounds
         state.seconds += time.perf_counter() - started
@@ -93,8 +92,17 @@ class ReferenceEngine:
 def choose_engine(solver: Solver, state: State, wanted: str) -> Engine:
     """The engine for this run: the one it began with, else the one `wanted`, else the fastest that fits."""
     wanted = state.engine_name or wanted
-    if wanted not in ("auto", "reference", "compiled"):
-        raise ValueError(f"engine must be 'auto', 'reference' or 'compiled', got {wanted!r}.")
+    if wanted not in ("auto", "reference", "compiled", "factored"):
+        raise ValueError(f"engine must be 'auto', 'reference', 'compiled' or 'factored', got {wanted!r}.")
+    if wanted in ("auto", "factored") and factored.supports(solver):
+        from .factored.engine import FactoredEngine
+
+        return FactoredEngine(solver, state)
+    if wanted == "factored":
+        raise ValueError(
+            "the factored engine is not available: it needs Numba, a MatrixCompletion objective, a NuclearBall or "
+            "Spectraplex, and an estimator by batches or the exact gradient."
+        )
     if wanted != "reference" and compiled.available():
         from .compiled.engine import CompiledEngine, supports
 

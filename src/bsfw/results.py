@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._arrays import Array
+from ._arrays import Array, host, is_foreign
 from ._files import atomic_write
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Result(dict[str, Any]):
     Attributes
     ----------
     x : array
-        The last iterate; feasible by construction.
+        The last iterate; feasible by construction. Of the kind, dtype and device of x0 or of the objective's data.
     fun : float
         f(x).
     gap : float
@@ -99,7 +99,8 @@ class Result(dict[str, Any]):
         width = max(map(len, self), default=0)
         lines = []
         for name, value in self.items():
-            if isinstance(value, np.ndarray):
+            if isinstance(value, np.ndarray) or is_foreign(value):
+                value = host(value)
                 with np.printoptions(threshold=8, edgeitems=3, precision=4):
                     shown = f"{np.array2string(value, separator=' ')}" + (f"  {value.shape}" if value.size > 8 else "")
             else:
@@ -137,7 +138,7 @@ class Trace:
     Parameters
     ----------
     columns : dict of arrays, optional
-        The columns of a trace that exists already.
+        The columns of a trace that exists already; beside `COLUMNS` those of the objective's `metrics`.
     """
 
     def __init__(self, columns: dict[str, Any] | None = None) -> None:
@@ -145,9 +146,11 @@ class Trace:
         if columns is not None:
             if missing := set(COLUMNS) - set(columns):
                 raise ValueError(f"a trace needs the columns {', '.join(sorted(missing))}.")
-            self._columns = {name: np.asarray(columns[name]).tolist() for name in COLUMNS}
+            self._columns = {name: np.asarray(column).tolist() for name, column in columns.items()}
 
     def append(self, row: dict[str, Any]) -> None:
+        if not len(self):
+            self._columns |= {name: [] for name in row if name not in (*COLUMNS, "recorded")}
         for name, column in self._columns.items():
             column.append(row[name])
 
@@ -156,12 +159,12 @@ class Trace:
 
     def __getitem__(self, name: str) -> Array:
         if name not in self._columns:
-            raise KeyError(f"a trace has no column {name!r}; it has {', '.join(COLUMNS)}.")
-        return np.array(self._columns[name], dtype=COLUMNS[name])
+            raise KeyError(f"a trace has no column {name!r}; it has {', '.join(self._columns)}.")
+        return np.array(self._columns[name], dtype=COLUMNS.get(name, float))
 
     def columns(self) -> dict[str, Array]:
         """All columns as arrays."""
-        return {name: self[name] for name in COLUMNS}
+        return {name: self[name] for name in self._columns}
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self)} recorded iterations>"

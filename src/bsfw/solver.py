@@ -10,7 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, inner, is_complex, norm, positive, positive_int, require_finite
+from . import factored
+from ._arrays import (
+    Array,
+    converted,
+    host,
+    host_dtype,
+    inner,
+    is_complex,
+    is_foreign,
+    kind,
+    norm,
+    positive,
+    positive_int,
+    require_finite,
+    zeros,
+)
 from ._progress import ProgressLine
 from .boosting import Direction
 from .constraints.base import Constraint
@@ -18,6 +33,7 @@ from .decays import Decay, choose_decay
 from .engines import Engine, choose_engine
 from .estimators import ZOJA, Estimator, FullGradient
 from .estimators.base import Memory
+from .lowrank import LowRank
 from .objectives.base import Counts, Objective
 from .results import Result, Status, Trace
 from .steps import STEPS, ImageStep, Move, PaperStep, Step
@@ -34,7 +50,7 @@ class State:
     Attributes
     ----------
     x, x_previous : array
-        x^t and x^{t-1}.
+        x^t and x^{t-1}: of NumPy, PyTorch or JAX; x is a `LowRank` in a factored run.
     rng : numpy.random.Generator
         Where the draws come from.
     iteration : int
@@ -53,7 +69,7 @@ class State:
         Who carries out the iterations; a run ends with the engine it began with.
     """
 
-    x: Array
+    x: Any
     rng: np.random.Generator
     iteration: int = 0
     x_previous: Array | None = None
@@ -178,7 +194,7 @@ class Solver:
         T, for the decays that need it.
     shape : tuple of int, optional
         Shape of the variable where neither objective nor constraint knows it.
-    engine : {"auto", "reference", "compiled"}
+    engine : {"auto", "reference", "compiled", "factored"}
         Who carries out the iterations: the fastest that fits, or the algorithm as printed.
     """
 
@@ -252,47 +268,70 @@ class Solver:
         """The state at x^0 = lmo(m_init), counted, or at the given `x0`.
 
         m_init is the gradient at the origin if that lies in C, else at the set's start vertex; boosted and vanilla
-        runs start from the same point.
+        runs start from the same point. The run goes on with arrays of the kind and on the device of `x0`, else of
+        the objective's `like`.
         """
         generator = np.random.default_rng(rng)
+        if self._wanted_engine in ("auto", "factored") and factored.supports(self):
+            from .factored.engine import begin
+
+            state = State(x=np.empty(0), rng=generator)
+            begin(self, state, x0)
+            return state
         if x0 is not None:
             return State(x=self._checked_start(x0), rng=generator)
-        state = State(x=np.zeros(self.shape, dtype=self.objective.dtype), rng=generator)
+        origin = zeros(self.shape, self.objective.dtype, self.objective.like)
+        self._check_kind(origin)
+        state = State(x=origin, rng=generator)
         started = time.perf_counter()
-        if not (self.constraint.has_membership and self.constraint.contains(state.x)):
-            state.x = self.constraint.start(self.shape, self.objective.dtype).dense(self.objective.dtype)
+        if not (self.constraint.has_membership and self.constraint.contains(origin)):
+            state.x = self.constraint.start(self.shape, self.objective.dtype).add_to(0.0 * origin, 1.0)
             state.lmo_calls += 1
         with self.objective.counting(state.counts):
             if self.objective.has_gradient:
                 m_init = self.objective.gradient(state.x)
             else:
-                every, step = np.arange(state.x.size), getattr(self.estimator, "step", ZOJA.step)
+                every, step = np.arange(math.prod(self.shape)), getattr(self.estimator, "step", ZOJA.step)
                 m_init = self.objective.forward_differences(state.x, every, step).reshape(self.shape)
-        if not np.isfinite(norm(m_init)):
+        if not math.isfinite(norm(m_init)):
             raise ValueError("the gradient at the start is not finite; check the objective, or give x0=.")
-        state.x = self.constraint.lmo(m_init).dense(self.objective.dtype)
+        state.x = self.constraint.lmo(m_init).add_to(0.0 * origin, 1.0)
         state.lmo_calls += 1
         state.seconds += time.perf_counter() - started
         return state
 
     def _checked_start(self, x0: Any) -> Array:
-        x = np.asarray(x0)
-        if x.shape != self.shape:
-            raise ValueError(f"x0 has the shape {x.shape}, but the variable has {self.shape}.")
+        x, like = x0 if is_foreign(x0) else np.asarray(x0), self.objective.like
+        self._check_kind(x)
+        if like is not None and kind(x) != kind(like):
+            raise ValueError(
+                f"x0 is an array of {kind(x)}, but {type(self.objective).__name__} computes with arrays of "
+                f"{kind(like)}; convert x0, or make the objective from arrays of the kind of x0."
+            )
+        if tuple(x.shape) != self.shape:
+            raise ValueError(f"x0 has the shape {tuple(x.shape)}, but the variable has {self.shape}.")
         if is_complex(x.dtype) != is_complex(self.objective.dtype):
             kinds = ("complex", "real") if is_complex(x.dtype) else ("real", "complex")
             raise ValueError(
                 f"x0 is {kinds[0]}, but the variable is {kinds[1]} ({self.objective.dtype}); convert one of them."
             )
-        x = np.array(x, dtype=self.objective.dtype)
+        x = converted(x, self.objective.dtype_at(x), x)
         require_finite(x, "x0")
-        tolerance = 1e-9 if x.dtype.itemsize // (2 if is_complex(x.dtype) else 1) >= 8 else 1e-5
+        tolerance = 1e-9 if np.finfo(host_dtype(x)).bits >= 64 else 1e-5
         if self.constraint.has_membership and not self.constraint.contains(x, tolerance):
+            violation = self.constraint.violation(host(x))
             raise ValueError(
-                f"x0 lies outside of {self.constraint!r} (relative violation {self.constraint.violation(x):.2g}); give "
-                "a feasible point, or leave x0 out."
+                f"x0 lies outside of {self.constraint!r} (relative violation {violation:.2g}); give a feasible point, "
+                "or leave x0 out."
             )
         return x
+
+    def _check_kind(self, x: Array) -> None:
+        if is_foreign(x) and not self.constraint.any_array:
+            raise ValueError(
+                f"the oracle of {type(self.constraint).__name__} works on NumPy arrays only, but the variable is one "
+                f"of {kind(x)}; give the objective and x0 as NumPy arrays, or choose a set such as L2Ball or L1Ball."
+            )
 
     def engine(self, state: State) -> Engine:
         """Who carries out the iterations of this state."""
@@ -319,9 +358,13 @@ class Solver:
 
     def exact_gap(self, state: State) -> float:
         """max_{s in C} <grad f(x), x - s>, counted apart from the algorithm."""
+        if isinstance(state.x, LowRank):
+            from .factored.engine import exact_gap
+
+            return exact_gap(self, state)
         with self.objective.counting(state.check_counts):
             gradient = self.objective.gradient(state.x)
-        if not np.isfinite(norm(gradient)):
+        if not math.isfinite(norm(gradient)):
             return math.nan
         state.check_lmo_calls += 1
         return inner(gradient, state.x) - self.constraint.lmo(gradient).inner(gradient)
@@ -408,6 +451,7 @@ class Solver:
         if not row["recorded"]:
             with self.objective.counting(state.check_counts):
                 row.update(value=self.objective.value(state.x), recorded=True)
+            row.update(self.objective.metrics(state.x))
         if with_gap and not row["gap_exact"] and self.objective.has_gradient:
             row.update(gap=self.exact_gap(state), gap_exact=True)
         state.check_seconds += time.perf_counter() - started

@@ -95,7 +95,7 @@ class ImageStep(Step):
         assert isinstance(objective, LinearModel)
         if direction.norm == 0:
             return Move(1.0, False, eta)
-        vertex_length = objective.image_norm(direction.vertex.dense(x.dtype) - x)
+        vertex_length = objective.image_norm(direction.vertex.add_to(-x, 1.0))
         return _open_loop(eta, vertex_length, objective.image_norm(direction.dense(x)))
 
 
@@ -124,7 +124,7 @@ class ShortStep(Step):
             objective.smoothness()
 
     def __call__(self, objective: Objective, x: Array, direction: Direction, eta: float) -> Move:
-        L = objective.smoothness() if self.smoothness is None else self.smoothness
+        L = float(objective.smoothness() if self.smoothness is None else self.smoothness)
         if direction.norm > 0:
             gamma = -direction.slope / (L * direction.norm**2)
             if gamma < 1:
@@ -158,7 +158,7 @@ class LineSearch(Step):
         return self.search(
             direction,
             lambda: objective.along(x, direction.dense(x)),
-            lambda: objective.along(x, direction.vertex.dense(x.dtype) - x),
+            lambda: objective.along(x, direction.vertex.add_to(-x, 1.0)),
         )
 
     def search(self, direction: Direction, along: Callable[[], Line], towards_vertex: Callable[[], Line]) -> Move:

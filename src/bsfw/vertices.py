@@ -2,6 +2,9 @@
 
 An LMO never returns a plain array: a vertex of the l1 ball is one number at one place, a vertex of the nuclear ball is
 two vectors. `add_to`, `inner` and `norm_squared` cost what the structure costs, not what the ambient space costs.
+
+Indices are NumPy's or plain numbers; values are arrays of the kind of the variable (NumPy, PyTorch, JAX), or NumPy
+arrays where the oracle works on the host, and are then converted where they are added.
 """
 
 from __future__ import annotations
@@ -9,11 +12,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Array, inner, is_complex
+from ._arrays import Array, add_at, host_dtype, inner, is_complex, matching
 
 
 class Vertex(ABC):
@@ -31,11 +35,11 @@ class Vertex(ABC):
     @property
     @abstractmethod
     def dtype(self) -> np.dtype:
-        """Dtype of its entries."""
+        """Dtype of its entries, as NumPy calls it."""
 
     @abstractmethod
-    def add_to(self, out: Array, scale: float) -> None:
-        """``out += scale * self``, in place."""
+    def add_to(self, out: Array, scale: float) -> Array:
+        """``out + scale * self``. Overwrites `out` where its kind of array allows that: use what is returned."""
 
     @abstractmethod
     def inner(self, other: Array) -> float:
@@ -46,10 +50,8 @@ class Vertex(ABC):
         """Squared Euclidean norm."""
 
     def dense(self, dtype: npt.DTypeLike | None = None) -> Array:
-        """The vertex as a new array."""
-        out = np.zeros(self.shape, dtype=self.dtype if dtype is None else dtype)
-        self.add_to(out, 1.0)
-        return out
+        """The vertex as a new NumPy array; ``add_to(-x, 1.0)`` is v - x as an array of the kind of x."""
+        return self.add_to(np.zeros(self.shape, dtype=self.dtype if dtype is None else dtype), 1.0)
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
         return self.dense(dtype)
@@ -67,11 +69,16 @@ class OneHot(Vertex):
     def dtype(self) -> np.dtype:
         return np.dtype(complex if isinstance(self.value, complex) else float)
 
-    def add_to(self, out: Array, scale: float) -> None:
-        out.flat[self.index] += scale * self.value
+    def _place(self) -> tuple[int, ...]:
+        if len(self.shape) == 1:
+            return (self.index,)
+        return tuple(map(int, np.unravel_index(self.index, self.shape)))
+
+    def add_to(self, out: Array, scale: float) -> Array:
+        return add_at(out, self._place(), scale * self.value)
 
     def inner(self, other: Array) -> float:
-        return float((np.conj(self.value) * other.flat[self.index]).real)
+        return float((self.value.conjugate() * other[self._place()].item()).real)
 
     def norm_squared(self) -> float:
         return float(abs(self.value) ** 2)
@@ -87,17 +94,16 @@ class Sparse(Vertex):
 
     @property
     def dtype(self) -> np.dtype:
-        return self.values.dtype
+        return host_dtype(self.values)
 
-    def add_to(self, out: Array, scale: float) -> None:
-        if out.ndim == 1:
-            out[self.indices] += scale * self.values
-        else:
-            out[np.unravel_index(self.indices, self.shape)] += scale * self.values
+    def _places(self) -> Any:
+        return self.indices if len(self.shape) == 1 else np.unravel_index(self.indices, self.shape)
+
+    def add_to(self, out: Array, scale: float) -> Array:
+        return add_at(out, self._places(), scale * matching(self.values, out))
 
     def inner(self, other: Array) -> float:
-        picked = other[self.indices] if other.ndim == 1 else other[np.unravel_index(self.indices, self.shape)]
-        return inner(self.values, picked)
+        return inner(matching(self.values, other), other[self._places()])
 
     def norm_squared(self) -> float:
         return inner(self.values, self.values)
@@ -117,13 +123,15 @@ class RankOne(Vertex):
 
     @property
     def dtype(self) -> np.dtype:
-        return np.result_type(self.left, self.right)
+        return np.result_type(host_dtype(self.left), host_dtype(self.right))
 
-    def add_to(self, out: Array, scale: float) -> None:
-        out += np.outer((scale * self.scale) * self.left, self.right.conj())
+    def add_to(self, out: Array, scale: float) -> Array:
+        left, right = matching(self.left, out), matching(self.right, out)
+        out += ((scale * self.scale) * left)[:, None] * right.conj()
+        return out
 
     def inner(self, other: Array) -> float:
-        return self.scale * inner(self.left, other @ self.right)
+        return self.scale * inner(matching(self.left, other), other @ matching(self.right, other))
 
     def norm_squared(self) -> float:
         return self.scale**2 * inner(self.left, self.left) * inner(self.right, self.right)
@@ -137,17 +145,18 @@ class Dense(Vertex):
 
     @property
     def shape(self) -> tuple[int, ...]:  # type: ignore[override]  # a property here, a field in the others
-        return self.array.shape
+        return tuple(self.array.shape)
 
     @property
     def dtype(self) -> np.dtype:
-        return self.array.dtype
+        return host_dtype(self.array)
 
-    def add_to(self, out: Array, scale: float) -> None:
-        out += scale * self.array
+    def add_to(self, out: Array, scale: float) -> Array:
+        out += scale * matching(self.array, out)
+        return out
 
     def inner(self, other: Array) -> float:
-        return inner(self.array, other)
+        return inner(matching(self.array, other), other)
 
     def norm_squared(self) -> float:
         return inner(self.array, self.array)
@@ -163,5 +172,5 @@ def move(x: Array, gamma: float, vertices: Sequence[Vertex], weights: Sequence[f
     for vertex, weight in zip(vertices, weights, strict=True):
         if is_complex(vertex.dtype) and not is_complex(out.dtype):
             raise ValueError("a real iterate cannot take a step towards a complex vertex; start from a complex x0.")
-        vertex.add_to(out, gamma * weight)
+        out = vertex.add_to(out, gamma * weight)
     return out

@@ -30,7 +30,7 @@ radius = 5
 RUNS = 2 * 2 * 2
 REFERENCE = """\
 runs = 40
-iterations = 60
+iterations = 120
 estimators = ["heavy-ball"]
 batch_size = 3
 [[panel]]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, is_complex
+from .._arrays import Array, add_at, converted, host_dtype, is_complex, is_foreign, kind, namespace, norm, zeros
 from .base import Constraint
 
 
@@ -20,27 +21,59 @@ class FixedShape(Constraint):
         return self._shape
 
 
+class Placed:
+    """A NumPy array that parametrises a set, and its copy of the kind, dtype and device that was asked for last."""
+
+    def __init__(self, array: Array) -> None:
+        self.array = array
+        self._place: tuple[str, np.dtype] | None = None
+        self._copy: Any = None
+
+    def like(self, other: Array) -> Array:
+        """The array, as one of the kind of `other`: for NumPy itself, else converted on the first call."""
+        if not is_foreign(other):
+            return self.array
+        dtype = host_dtype(other)
+        if is_complex(self.array.dtype):
+            dtype = np.result_type(dtype, np.complex64)
+        if self._place != (kind(other), dtype):
+            self._place, self._copy = (kind(other), dtype), converted(self.array, dtype, other)
+        return self._copy
+
+
 def as_inexact(direction: Array) -> Array:
     """`direction` as a floating point array, real or complex; float32 stays float32."""
+    if is_foreign(direction):
+        return direction
     direction = np.asarray(direction)
     return direction.astype(np.result_type(direction.dtype, np.float32), copy=False)
 
 
 def as_real(array: Array, owner: Constraint) -> Array:
     """`array` as a real floating point array; complex ones are refused, for they cannot live in `owner`."""
-    array = np.asarray(array)
+    array = as_inexact(array)
     if is_complex(array.dtype):
         raise ValueError(
             f"{type(owner).__name__} holds real variables, but got an array of dtype {array.dtype}; take its real part "
             f"or choose a set that knows complex variables, such as L1Ball or L2Ball."
         )
-    return as_inexact(array)
+    return array
 
 
 def as_double(array: Array) -> Array:
-    """`array` as float64 or complex128: sums and factorisations are not done in single precision."""
+    """`array` as float64 or complex128: sums and factorisations are not done in single precision.
+
+    Arrays of other kinds stay as they are: not every device has double precision.
+    """
+    if is_foreign(array):
+        return array
     array = np.asarray(array)
     return array.astype(np.result_type(array.dtype, np.float64), copy=False)
+
+
+def in_dtype_of(array: Array, g: Array) -> Array:
+    """`array`, computed by way of `as_double` from `g`, in the dtype of `g`."""
+    return array if is_foreign(array) else array.astype(g.dtype, copy=False)
 
 
 def require_matrix(shape: tuple[int, ...], owner: Constraint) -> None:
@@ -52,7 +85,7 @@ def largest_component(g: Array) -> float:
     """max |g_i| for real arrays; for complex ones the largest |real| or |imaginary| part, which cannot overflow."""
     if is_complex(g.dtype):
         return max(largest_component(g.real), largest_component(g.imag))
-    return float(max(g.max(), -g.min()))
+    return max(float(g.max()), -float(g.min()))
 
 
 def scaled(g: Array) -> tuple[Array, int]:
@@ -61,7 +94,7 @@ def scaled(g: Array) -> tuple[Array, int]:
     One pass over g. Powers of two are exact, so an LMO of h is an LMO of g.
     """
     top = largest_component(g)
-    limits = np.finfo(g.dtype)
+    limits = np.finfo(host_dtype(g))
     if top == 0.0 or not math.isfinite(top) or float(limits.tiny) ** 0.25 < top < float(limits.max) ** 0.25:
         return g, 0
     exponent = math.frexp(top)[1]
@@ -71,8 +104,13 @@ def scaled(g: Array) -> tuple[Array, int]:
 
 def phases(g: Array) -> Array:
     """g_i / |g_i|, and 1 where g_i = 0; of modulus one to rounding for subnormal and huge entries too."""
+    xp = namespace(g)
     if not is_complex(g.dtype):
-        return np.where(g >= 0, 1.0, -1.0).astype(g.dtype)
+        return xp.where(g >= 0, xp.ones_like(g), -xp.ones_like(g))
+    if xp is not np:
+        largest = xp.maximum(xp.abs(g.real), xp.abs(g.imag))
+        h = g / xp.where(largest == 0, xp.ones_like(largest), largest)
+        return xp.where(largest == 0, xp.ones_like(h), h / xp.where(largest == 0, xp.ones_like(largest), xp.abs(h)))
     # Entries are scaled one by one: the modulus of a subnormal number has hardly any correct digits.
     exponents = -np.frexp(np.maximum(np.abs(g.real), np.abs(g.imag)))[1]
     h = np.empty_like(g)
@@ -84,14 +122,12 @@ def phases(g: Array) -> Array:
 
 def euclidean(g: Array) -> float:
     """Euclidean norm of an array that went through `scaled`, summed in double precision."""
-    return float(np.linalg.norm(as_double(g)))
+    return norm(as_double(g))
 
 
-def first_axis(shape: tuple[int, ...], value: float, dtype: np.dtype) -> Array:
-    """``value * e_0``, the answer of smooth balls to a zero direction."""
-    out = np.zeros(shape, dtype=dtype)
-    out.flat[0] = value
-    return out
+def first_axis(shape: tuple[int, ...], value: float, dtype: np.dtype, like: Array | None = None) -> Array:
+    """``value * e_0``, the answer of smooth balls to a zero direction; NumPy, or of the kind of `like`."""
+    return add_at(zeros(shape, dtype, like), (0,) * len(shape), value)
 
 
 def worst(*excesses: float) -> float:

@@ -8,16 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, is_complex, positive, require_finite
+from .._arrays import Array, host_dtype, is_complex, is_foreign, namespace, positive, require_finite
+from ..boosting import Direction
 from ..compiled import layout
 from ..vertices import Dense, OneHot, Vertex
+from ._ball_boost import boost_in_plane
 from ._common import (
     FixedShape,
+    Placed,
     as_double,
     as_inexact,
     as_real,
     euclidean,
     first_axis,
+    in_dtype_of,
     largest_component,
     phases,
     scaled,
@@ -29,17 +33,18 @@ from .one_hot import OneHotConstraint
 
 def _l1_vertex(direction: Array, radius: float) -> OneHot:
     """-radius times the phase of the first largest entry, at its place."""
-    direction = np.asarray(direction)
+    direction = as_inexact(direction)
+    flat, xp = direction.reshape(-1), namespace(direction)
     if is_complex(direction.dtype):
-        index = int(np.argmax(np.abs(scaled(direction)[0])))
-        value: float | complex = complex(-radius * phases(direction.flat[index : index + 1])[0])
+        index = int(xp.argmax(xp.abs(scaled(flat)[0])))
+        value: float | complex = complex(-radius * phases(flat[index : index + 1])[0])
     else:
         # The largest |g| is the largest or the smallest g; nan, which both find, stays where it is.
-        ends = int(np.argmax(direction)), int(np.argmin(direction))
-        top, bottom = (abs(direction.flat[end]) for end in ends)
+        ends = int(xp.argmax(flat)), int(xp.argmin(flat))
+        top, bottom = (abs(flat[end].item()) for end in ends)
         index = ends[0] if top > bottom else ends[1] if bottom > top else min(ends)
-        value = -radius if direction.flat[index] >= 0 else radius
-    return OneHot(index, value, direction.shape)
+        value = -radius if flat[index] >= 0 else radius
+    return OneHot(index, value, tuple(direction.shape))
 
 
 class L1Ball(OneHotConstraint):
@@ -55,6 +60,8 @@ class L1Ball(OneHotConstraint):
         w > 0, of the shape of the variable; ones by default.
     """
 
+    any_array = True
+
     def __init__(self, radius: float, weights: Any = None) -> None:
         self.radius = positive(radius, "radius")
         self.weights: Array | None = None
@@ -62,6 +69,7 @@ class L1Ball(OneHotConstraint):
             self.weights = np.array(weights, dtype=float)
             if self.weights.size == 0 or not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
                 raise ValueError("weights must be positive finite numbers, one for each coordinate.")
+            self._weights = Placed(self.weights)
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         if self.weights is not None and self.weights.shape != tuple(shape):
@@ -70,8 +78,13 @@ class L1Ball(OneHotConstraint):
     def lmo(self, direction: Array) -> Vertex:
         if self.weights is None:
             return _l1_vertex(direction, self.radius)
-        vertex = _l1_vertex(direction / self.weights, self.radius)
+        vertex = _l1_vertex(direction / self._weights.like(direction), self.radius)
         return replace(vertex, value=vertex.value / self.weights.flat[vertex.index].item())
+
+    def boost(self, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction:
+        if is_foreign(x):  # the compiled code of one-hot sets is for NumPy
+            return Constraint.boost(self, m, x, max_rounds, min_gain)
+        return super().boost(m, x, max_rounds, min_gain)
 
     def one_hot_rule(self) -> tuple[int, Array | None]:
         return (layout.L1, None) if self.weights is None else (layout.WEIGHTED_L1, self.weights.ravel())
@@ -85,6 +98,15 @@ class L1Ball(OneHotConstraint):
         return 2.0 * self.radius / (1.0 if self.weights is None else float(self.weights.min()))
 
 
+def euclidean_vertex(direction: Array, radius: float) -> Dense:
+    """-radius * g / ||g||, and -radius * e_0 for g = 0."""
+    g, _ = scaled(as_inexact(direction))
+    length = euclidean(g)
+    if length == 0.0:
+        return Dense(first_axis(tuple(g.shape), -radius, host_dtype(g), g))
+    return Dense((-radius / length) * g)
+
+
 class L2Ball(Constraint):
     """The Euclidean (Frobenius) ball {||x||_2 <= radius}, real or complex, of any shape.
 
@@ -96,15 +118,20 @@ class L2Ball(Constraint):
         > 0.
     """
 
+    any_array = True
+
     def __init__(self, radius: float) -> None:
         self.radius = positive(radius, "radius")
 
     def lmo(self, direction: Array) -> Vertex:
-        g, _ = scaled(as_inexact(direction))
-        length = euclidean(g)
-        if length == 0.0:
-            return Dense(first_axis(g.shape, -self.radius, g.dtype))
-        return Dense((-self.radius / length) * g)
+        return euclidean_vertex(direction, self.radius)
+
+    def boost(self, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction:
+        """Algorithm Boost, exact: O(n) once, then a few numbers a round instead of O(n)."""
+        found = None
+        if type(self).lmo is L2Ball.lmo:
+            found = boost_in_plane(self.radius, m, x, max_rounds, min_gain)
+        return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:
         return worst(float(np.linalg.norm(as_double(x))) / self.radius - 1.0)
@@ -124,6 +151,8 @@ class LinfBall(Constraint):
     radius : float
         > 0.
     """
+
+    any_array = True
 
     def __init__(self, radius: float) -> None:
         self.radius = positive(radius, "radius")
@@ -153,6 +182,8 @@ class LpBall(Constraint):
         > 0.
     """
 
+    any_array = True
+
     def __init__(self, p: float, radius: float) -> None:
         try:
             self.p = float(p)
@@ -168,13 +199,13 @@ class LpBall(Constraint):
             return _l1_vertex(g, self.radius)
         if math.isinf(self.p):
             return Dense(-self.radius * phases(g))
-        magnitude = as_double(np.abs(scaled(g)[0]))
-        top = magnitude.max()
+        magnitude = as_double(abs(scaled(g)[0]))
+        top = float(magnitude.max())
         if top == 0.0:
-            return Dense(first_axis(g.shape, -self.radius, g.dtype))
+            return Dense(first_axis(tuple(g.shape), -self.radius, host_dtype(g), g))
         powers = (magnitude / top) ** (1.0 / (self.p - 1.0))  # |g|^(q-1), the largest is 1
-        powers *= -self.radius / (powers**self.p).sum() ** (1.0 / self.p)
-        return Dense((phases(g) * powers).astype(g.dtype, copy=False))
+        length = float((powers**self.p).sum()) ** (1.0 / self.p)
+        return Dense(in_dtype_of(phases(g) * ((-self.radius / length) * powers), g))
 
     def violation(self, x: Array) -> float:
         magnitude = as_double(np.abs(x))
@@ -202,6 +233,8 @@ class Box(FixedShape):
         Finite bounds, lower <= upper. Two numbers give a box in every dimension; an array fixes the shape.
     """
 
+    any_array = True
+
     def __init__(self, lower: Any, upper: Any) -> None:
         low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
         require_finite(low, "lower")
@@ -215,12 +248,14 @@ class Box(FixedShape):
         self._shape = shape or None
         self.lower = np.broadcast_to(low, shape).copy() if shape else float(low)
         self.upper = np.broadcast_to(high, shape).copy() if shape else float(high)
+        self._bounds = Placed(np.asarray(self.lower)), Placed(np.asarray(self.upper))
         self._size = max(largest_component(low), largest_component(high)) or 1.0
 
     def lmo(self, direction: Array) -> Vertex:
         g = as_real(direction, self)
         self.check_shape(g.shape)
-        return Dense(np.where(g >= 0, self.lower, self.upper).astype(g.dtype, copy=False))
+        lower, upper = (bound.like(g) for bound in self._bounds)
+        return Dense(in_dtype_of(namespace(g).where(g >= 0, lower, upper), g))
 
     def violation(self, x: Array) -> float:
         x = as_real(x, self)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, digest
+from .._arrays import Array, digest, host
 from ..boosting import Direction, boost
 from ..vertices import Vertex
 
@@ -31,11 +31,15 @@ class Constraint(ABC):
         (paper, "When to Boost?").
     has_membership : bool
         False where nobody can tell whether a point lies in C (an `Oracle` without a test): x0 is then taken on trust.
+    any_array : bool
+        Whether `lmo` takes PyTorch and JAX arrays too, and answers with a vertex on their device; `violation` and
+        the rest of the contract know NumPy only. False where the oracle works on the host.
     """
 
     shape: tuple[int, ...] | None = None
     suggested_rounds: int = 10_000
     has_membership: bool = True
+    any_array: bool = False
 
     @abstractmethod
     def lmo(self, direction: Array) -> Vertex:
@@ -51,7 +55,7 @@ class Constraint(ABC):
 
     def contains(self, x: Array, tolerance: float = 1e-9) -> bool:
         """Whether x lies in C up to a relative `tolerance`."""
-        return bool(self.violation(np.asarray(x)) <= tolerance)
+        return bool(self.violation(host(x)) <= tolerance)
 
     def start(self, shape: tuple[int, ...], dtype: npt.DTypeLike = float) -> Vertex:
         """The set's own start vertex: lmo(0)."""

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, require_finite
+from .._arrays import Array, host_dtype, is_foreign, require_finite
 from ..vertices import Dense, Vertex
-from ._common import FixedShape, as_double, as_inexact, euclidean, first_axis, scaled, worst
+from ._common import FixedShape, Placed, as_double, as_inexact, euclidean, first_axis, scaled, worst
 
 
 class Ellipsoid(FixedShape):
@@ -25,6 +25,8 @@ class Ellipsoid(FixedShape):
     matrix : array of shape (n, n)
         P, Hermitian positive definite, n the size of `center`. The semi-axes are the square roots of its eigenvalues.
     """
+
+    any_array = True
 
     def __init__(self, center: Any, matrix: Any) -> None:
         self.center = as_double(np.array(center))
@@ -48,20 +50,22 @@ class Ellipsoid(FixedShape):
                 f"an ellipsoid without interior is not supported."
             ) from None
         self._shape = self.center.shape
+        self._placed = Placed(self.center), Placed(self._factor)
 
     def lmo(self, direction: Array) -> Vertex:
         g = as_inexact(direction)
         self.check_shape(g.shape)
-        dtype = np.result_type(g.dtype, np.complex64) if np.iscomplexobj(self._factor) else g.dtype
-        if np.iscomplexobj(self.center):
-            dtype = np.result_type(dtype, np.complex64)
-        z = self._factor.conj().T @ as_double(scaled(g)[0]).ravel()
+        center, factor = (part.like(g) for part in self._placed)
+        z = factor.conj().T @ as_double(scaled(g)[0]).reshape(-1)
         length = euclidean(z)
         if length == 0.0:
-            z = self._factor.conj().T @ first_axis((self.center.size,), 1.0, self._factor.dtype)
+            z = factor.conj().T @ first_axis((self.center.size,), 1.0, host_dtype(factor), g)
             length = euclidean(z)
-        surface = (self._factor @ (z / length)).reshape(g.shape)
-        return Dense((self.center - surface).astype(dtype, copy=False))
+        vertex = center - (factor @ (z / length)).reshape(g.shape)
+        if not is_foreign(g):
+            complex_set = np.iscomplexobj(center) or np.iscomplexobj(factor)
+            vertex = vertex.astype(np.result_type(g.dtype, np.complex64) if complex_set else g.dtype, copy=False)
+        return Dense(vertex)
 
     def violation(self, x: Array) -> float:
         """How much x - c exceeds the surface, as a factor: sqrt((x - c)^H P^{-1} (x - c)) - 1."""

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, positive, require_finite
+from .._arrays import Array, is_foreign, namespace, positive, require_finite
+from ..boosting import Direction
 from ..vertices import Dense, RankOne, Vertex
-from ._common import as_double, as_inexact, first_axis, require_matrix, scaled, worst
+from ._ball_boost import boost_in_plane
+from ._common import as_double, as_inexact, first_axis, in_dtype_of, require_matrix, scaled, worst
 from ._lanczos import leading_singular_pair, smallest_eigenpair
+from .balls import euclidean_vertex
 from .base import Constraint
 
 
@@ -34,15 +37,17 @@ class NuclearBall(Constraint):
     ----------
     radius : float
         > 0.
-    tolerance : float, default 1e-6
-        Relative residual ||g^H u - sigma v|| / sigma at which Lanczos stops.
+    tolerance : float, optional
+        Relative residual ||g^H u - sigma v|| / sigma at which Lanczos stops. Default: 1e-6 on arrays, 1e-2 in runs with
+        a factored iterate (`MatrixCompletion`). PyTorch and JAX arrays are factored by a full SVD on their device.
     """
 
     suggested_rounds = 5
+    any_array = True
 
-    def __init__(self, radius: float, tolerance: float = 1e-6) -> None:
+    def __init__(self, radius: float, tolerance: float | None = None) -> None:
         self.radius = positive(radius, "radius")
-        self.tolerance = _tolerance(tolerance)
+        self.tolerance = None if tolerance is None else _tolerance(tolerance)
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         require_matrix(shape, self)
@@ -51,7 +56,10 @@ class NuclearBall(Constraint):
         g = as_inexact(direction)
         self.check_shape(g.shape)
         require_finite(g, "the direction")
-        _, left, right = leading_singular_pair(g, self.tolerance)
+        if is_foreign(g):
+            left, _, right = namespace(g).linalg.svd(scaled(g)[0], full_matrices=False)
+            return RankOne(-self.radius, left[:, 0], right[0, :].conj())
+        _, left, right = leading_singular_pair(g, 1e-6 if self.tolerance is None else self.tolerance)
         return RankOne(-self.radius, left.astype(g.dtype, copy=False), right.astype(g.dtype, copy=False))
 
     def violation(self, x: Array) -> float:
@@ -71,7 +79,8 @@ class SpectralBall(Constraint):
     """The spectral ball {largest singular value <= radius} of real or complex matrices.
 
     A vertex has all min(m, n) singular values equal to radius; the LMO is -radius * U V^H, the polar factor of g, with
-    the singular vectors of zero singular values included. One full SVD, O(m n min(m, n)).
+    the singular vectors of zero singular values included. One full SVD, O(m n min(m, n)); with one row or column it is
+    the Euclidean ball, and costs what `L2Ball` costs.
 
     Parameters
     ----------
@@ -80,6 +89,7 @@ class SpectralBall(Constraint):
     """
 
     suggested_rounds = 5
+    any_array = True
 
     def __init__(self, radius: float) -> None:
         self.radius = positive(radius, "radius")
@@ -91,16 +101,26 @@ class SpectralBall(Constraint):
         g = as_inexact(direction)
         self.check_shape(g.shape)
         require_finite(g, "the direction")
-        left, _, right = np.linalg.svd(scaled(as_double(g))[0], full_matrices=False)
-        return Dense((-self.radius * (left @ right)).astype(g.dtype, copy=False))
+        if 1 in g.shape:
+            return euclidean_vertex(g, self.radius)
+        left, _, right = namespace(g).linalg.svd(scaled(as_double(g))[0], full_matrices=False)
+        return Dense(in_dtype_of(-self.radius * (left @ right), g))
+
+    def boost(self, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction:
+        """Algorithm Boost; with one row or column that of `L2Ball`, O(n) once and a few numbers a round."""
+        found = None
+        if len(m.shape) == 2 and 1 in m.shape and type(self).lmo is SpectralBall.lmo:
+            found = boost_in_plane(self.radius, m, x, max_rounds, min_gain)
+        return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:
-        """Relative excess of the largest singular value, by a full SVD."""
+        """Relative excess of the largest singular value, by a full SVD where there are two rows and columns."""
         x = as_double(x)
         self.check_shape(x.shape)
         if not np.isfinite(x).all():
             return math.inf
-        return worst(float(np.linalg.svd(x, compute_uv=False)[0]) / self.radius - 1.0)
+        largest = np.linalg.norm(x) if 1 in x.shape else np.linalg.svd(x, compute_uv=False)[0]
+        return worst(float(largest) / self.radius - 1.0)
 
     def diameter(self, shape: tuple[int, ...]) -> float:
         """2 radius sqrt(min(m, n)), exact."""

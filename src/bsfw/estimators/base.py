@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, is_complex
 from .._sampling import resolve_size
 from ..objectives.base import Objective
 from ..theory import EstimatorConstants
@@ -95,7 +95,7 @@ class CoordinateEstimator(Estimator):
         return resolve_size(self.coordinates, dimension, "coordinates", "coordinates")
 
     def check(self, objective: Objective, shape: tuple[int, ...]) -> None:
-        if np.issubdtype(objective.dtype, np.complexfloating):
+        if is_complex(objective.dtype):
             raise ValueError(
                 f"{type(self).__name__} reads real coordinates, but the variable is complex; use a batch estimator or "
                 "FullGradient, or write the problem in real and imaginary parts."

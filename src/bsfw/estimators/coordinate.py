@@ -6,13 +6,14 @@ proofs go through as they stand, with the factor 1 - b_c/n of a coordinate not b
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from .._arrays import Array, positive
+from .._arrays import Array, add_at, copied, positive, set_at
 from .._sampling import draw
 from ..objectives.base import Objective
 from ..theory import EstimatorConstants
@@ -52,20 +53,20 @@ class SEGA(CoordinateEstimator):
         return EstimatorConstants(rho1=1.0, rho2=1 / (2 * q), A=q, B=q**2 * squared, C=0.0, E=3 * squared * q)
 
     def init(self, objective: Objective, x: Array, rng: np.random.Generator) -> tuple[Array, Memory]:
-        h = objective.partial_derivatives(x, np.arange(x.size)).reshape(x.shape)
-        return h, {"h": h.copy()}
+        h = objective.partial_derivatives(x, np.arange(math.prod(x.shape))).reshape(x.shape)
+        return h, {"h": copied(h)}
 
     def update(
         self, objective: Objective, x: Array, x_previous: Array, t: int, m: Array, memory: Memory,
         rng: np.random.Generator,
     ) -> Array:  # fmt: skip
-        size, h = self.size(x.size), memory["h"]
-        chosen = draw(rng, x.size, size)
+        n, h = math.prod(x.shape), memory["h"].reshape(-1)
+        size = self.size(n)
+        chosen = draw(rng, n, size)
         fresh = objective.partial_derivatives(x, chosen)
-        out = h.copy()
-        out.flat[chosen] += (x.size / size) * (fresh - h.flat[chosen])
-        h.flat[chosen] = fresh
-        return out
+        out = add_at(copied(h), chosen, (n / size) * (fresh - h[chosen]))
+        memory["h"] = set_at(h, chosen, fresh).reshape(x.shape)
+        return out.reshape(x.shape)
 
 
 @dataclass(frozen=True)
@@ -86,16 +87,16 @@ class _Overwriting(CoordinateEstimator):
         """The (approximate) partial derivatives of f at x."""
 
     def init(self, objective: Objective, x: Array, rng: np.random.Generator) -> tuple[Array, Memory]:
-        return self.read(objective, x, np.arange(x.size)).reshape(x.shape), {}
+        return self.read(objective, x, np.arange(math.prod(x.shape))).reshape(x.shape), {}
 
     def update(
         self, objective: Objective, x: Array, x_previous: Array, t: int, m: Array, memory: Memory,
         rng: np.random.Generator,
     ) -> Array:  # fmt: skip
-        chosen = draw(rng, x.size, self.size(x.size))
-        out = m.copy()
-        out.flat[chosen] = self.read(objective, x_previous if self.point == "previous" else x, chosen)
-        return out
+        n = math.prod(x.shape)
+        chosen = draw(rng, n, self.size(n))
+        fresh = self.read(objective, x_previous if self.point == "previous" else x, chosen)
+        return set_at(copied(m).reshape(-1), chosen, fresh).reshape(x.shape)
 
 
 @dataclass(frozen=True)

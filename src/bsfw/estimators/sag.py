@@ -82,7 +82,7 @@ class SAG(BatchEstimator):
         batch = draw(rng, objective.n_samples, size)
         fresh = objective.sample_derivatives(x, batch) / objective.n_samples
         change = fresh - alpha[batch]
-        alpha[batch] = fresh
+        alpha[batch] = fresh  # in place: linear models are NumPy's
         if refresh_due(t, objective.n_samples, size):
             return objective.combine_rows(alpha)
         return m + objective.combine_rows(change, batch)

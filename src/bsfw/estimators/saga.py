@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, set_at
 from .._sampling import draw
 from ..objectives.base import Objective
 from ..objectives.linear_model import LinearModel
@@ -76,7 +76,7 @@ class SAGA(BatchEstimator):
         else:
             fresh = objective.sample_gradients(x, batch)
             change = (fresh - table[batch]).sum(axis=0)
-        table[batch] = fresh
+        table = memory["table"] = set_at(table, batch, fresh)
         if refresh_due(t, objective.n_samples, size):
             memory["mean"] = self._mean(objective, table)
         else:
@@ -87,4 +87,4 @@ class SAGA(BatchEstimator):
     def _mean(objective: Objective, table: Array) -> Array:
         if isinstance(objective, LinearModel):
             return objective.combine_rows(table) / objective.n_samples
-        return np.asarray(table.mean(axis=0))
+        return table.mean(axis=0)

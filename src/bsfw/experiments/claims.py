@@ -405,6 +405,47 @@ def _judge_cost(constraint: str, exponent: int) -> Callable[[Sequence[PanelRecor
     return judge
 
 
+FIDELITIES = {"fidelity": "as measured", "fidelity_normalised": "normalised to trace d"}
+"""The two conventions of the process fidelity: columns of a record, and words."""
+
+
+def end_means(method: Method, column: str, axis: str, end: float = math.inf) -> Floats:
+    """For each run the mean of a column over the last tenth of the iterates up to `end` on the axis."""
+    means = []
+    for cost, value in zip(method.column(axis), method.column(column), strict=True):
+        reached = max(1, int(np.searchsorted(cost, end, side="right")))
+        means.append(float(np.mean(value[reached - max(1, reached // EDGE) : reached])))
+    return np.array(means)
+
+
+def _judge_fidelity(column: str, axis: str) -> Callable[[Sequence[PanelRecords]], Judgement]:
+    """Every K > 1 against K = 1, run by run (they share truth, noise and start). A difference counts if the mean over
+    the runs is more than two standard errors from zero."""
+
+    def judge(panels: Sequence[PanelRecords]) -> Judgement:
+        higher, lower, differences = 0, [], []
+        for panel in panels:
+            for boosted, vanilla in panel.pairs():
+                end = min(float(method.column(axis)[:, -1].min()) for method in (boosted, vanilla))
+                gain = end_means(boosted, column, axis, end) - end_means(vanilla, column, axis, end)
+                mean = float(gain.mean())
+                error = float(gain.std(ddof=1)) / math.sqrt(len(gain)) if len(gain) > 1 else 0.0
+                differences.append(mean)
+                higher += mean > 2 * error
+                if mean < -2 * error:
+                    lower.append(f"K = {boosted.settings['max_rounds']} on {panel.title} ({mean:+.2g})")
+        if not differences:
+            return NOT_EVALUATED, "There is no K > 1 to compare with K = 1."
+        finding = (
+            f"{higher} of {len(differences)} are higher by more than two standard errors, {len(lower)} lower; "
+            f"differences of the means {min(differences):+.2g} to {max(differences):+.2g}"
+        )
+        finding += f"; lower: {', '.join(lower)}" if lower else ""
+        return _outcome(higher, len(differences)), finding + "."
+
+    return judge
+
+
 def _judge_constants(panels: Sequence[PanelRecords]) -> Judgement:
     rows = [row for panel in panels for record in panel.records for row in record.data["rows"]]
     if not rows:
@@ -442,6 +483,14 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         ),
     ),
     "facts": (Claim("The data have the parameters that the paper prints.", _judge_parameters),),
+    "fidelity": tuple(
+        Claim(
+            f"At equal {axis}, boosting (K > 1) ends with a higher fidelity, {words}, than vanilla (K = 1).",
+            _judge_fidelity(column, name),
+        )
+        for column, words in FIDELITIES.items()
+        for name, axis in (("seconds", "seconds"), ("iteration", "iterations"))
+    ),
     "constants": (Claim("C = 0 for all estimators but ZOJA.", _judge_constants),),
     "costs": (
         Claim(

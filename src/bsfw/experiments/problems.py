@@ -7,6 +7,8 @@ least-squares     ``samples`` Gaussian ones of a variable of ``shape`` [n] or [r
 plane             a quadratic over the polygon with these ``corners``, in order; ``target``: where its minimum would be
                   without them; ``curvature`` ([1, 1]); ``start``; and for a finite sum ``samples`` with targets that
                   scatter by ``spread`` (1)
+tomography        a Haar-random unitary on ``qubits`` (3), measured with Gaussian ``noise``; ``radius`` of the spectral
+                  ball; ``penalty`` (0.05); ``reduction`` ("sum" or "mean")
 ================  =====================================================================================================
 
 `PROBLEMS` holds the kinds of problem by the name in ``kind = "..."``. A kind says which keys its table has and checks
@@ -294,10 +296,47 @@ def _build_plane(table: Table, rng: np.random.Generator) -> Problem:
     return Problem(objective, ConvexHull(table["corners"]), label(table), facts, start)
 
 
+# Quantum process tomography: a unitary to be found again, from the start of the paper, with its fidelities.
+
+
+def _resolve_tomography(table: Table, folder: Path) -> Table:
+    check.only_keys(table, ("kind", "qubits", "noise", "radius", "penalty", "reduction"), "[panel.problem]")
+    _require(table, ("noise", "radius"))
+    return {
+        "qubits": positive_int(table.get("qubits", 3), "qubits"),
+        "noise": check.as_number(table["noise"], "noise"),
+        "radius": check.as_number(table["radius"], "radius"),
+        "penalty": check.as_number(table.get("penalty", 0.05), "penalty"),
+        "reduction": check.as_name(table.get("reduction", "sum"), ("sum", "mean"), "reduction"),
+    }
+
+
+def _build_tomography(table: Table, rng: np.random.Generator) -> Problem:
+    from ..constraints import SpectralBall
+    from ..quantum import ProcessTomography
+
+    options = {name: table[name] for name in ("qubits", "noise", "penalty", "reduction")}
+    objective = ProcessTomography.random(rng=rng, **options)
+    return Problem(
+        objective,
+        SpectralBall(table["radius"]),
+        label(table),
+        {"n": objective.shape[0], "m": objective.n_samples},
+        objective.start,
+        {"fidelity": objective.fidelity, "fidelity_normalised": objective.fidelity_normalised},
+    )
+
+
 PROBLEMS = {
     "linear-model": Kind(_resolve_linear_model, _linear_model_label, _build_linear_model),
     "least-squares": Kind(_resolve_least_squares, _least_squares_label, _build_least_squares, random=True),
     "plane": Kind(_resolve_plane, lambda table: "the plane", _build_plane, random=True),
+    "tomography": Kind(
+        _resolve_tomography,
+        lambda table: f"{table['qubits']} qubits with noise {table['noise']:g}",
+        _build_tomography,
+        random=True,
+    ),
 }
 """By the name in ``kind = "..."``; without it a problem is a linear model."""
 

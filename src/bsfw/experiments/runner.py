@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import os
 import platform
+import signal
+import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -116,7 +118,9 @@ def _parallel(tasks: Sequence[Task], folder: Path, jobs: int, wait: bool) -> Ite
             parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
         left = {task.key: task for task in tasks}
         try:
-            for ended in parallel(joblib.delayed(execute)(task, folder, jobs, wait) for task in tasks):
+            with _deaf_to_ctrl_c():
+                endings = parallel(joblib.delayed(execute)(task, folder, jobs, wait) for task in tasks)
+            for ended in endings:
                 del left[ended.task.key]
                 yield ended
             return
@@ -133,6 +137,20 @@ def _parallel(tasks: Sequence[Task], folder: Path, jobs: int, wait: bool) -> Ite
         for task in suspects:
             yield from _parallel([task], folder, jobs, wait)
         tasks = [task for task in left.values() if task not in suspects]
+
+
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """Start worker processes inside of this block: they inherit that Ctrl-C is ignored. It reaches the whole group of
+    processes, and each worker would print a traceback; ending them is left to this process."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _lock_path(folder: Path, task: Task) -> Path:

@@ -67,6 +67,7 @@ BUILT_IN = (
     "data-parameters",
     "estimator-constants",
     "when-to-boost",
+    "tomography",
     "news20",
     "rcv1-small",
 )

@@ -36,6 +36,12 @@ _COLOURS = {
     "sega": ("#00525a", "#62b5bd"),
     "jaguar": ("#b03a8c", "#ebaad6"),
     "zoja": ("#5e5200", "#d2c56f"),
+    # Numbers of rounds, where a figure compares these.
+    "K = 1": ("#222222", "#8c8c8c"),
+    "K = 2": ("#0b4f8a", "#74aee3"),
+    "K = 3": ("#b85c00", "#f6b878"),
+    "K = 5": ("#1a7a4c", "#6ac295"),
+    "K = 10": ("#7146c0", "#cdbdf4"),
 }
 _OTHER = ("#4d4d4d", "#b3b3b3")
 
@@ -49,6 +55,10 @@ _MARKERS = {
     "sega": "square",
     "jaguar": "triangle-up",
     "zoja": "diamond",
+    "K = 2": "square",
+    "K = 3": "triangle-up",
+    "K = 5": "diamond",
+    "K = 10": "x",
 }
 
 # The first of each is the usual one; the others tell variants (decays, deltas, ...) of one method apart.

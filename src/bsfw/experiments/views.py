@@ -332,6 +332,67 @@ def _comparison(panels: Sequence[PanelRecords]) -> dict[str, Any]:
     return {"plots": plots, "tables": [Table("At the end, median of the runs", columns, tuple(rows))]}
 
 
+AVERAGED = 10
+"""Iterates to a point of a curve of fidelities: they cycle (vanilla Frank-Wolfe with period 5), and to draw every
+tenth of them would show one phase of the cycle."""
+
+
+def _fidelity(panels: Sequence[PanelRecords]) -> dict[str, Any]:
+    """fig: qpt fidelity vs wall clock, fig: qpt fidelity vs iter."""
+    plots, rows = [], []
+    by_time, by_iteration = (
+        {name: AXES[name] for name in names} for names in (("seconds", "iteration"), ("iteration", "seconds"))
+    )
+    for panel in panels:
+        for column, words, axes in (
+            ("fidelity", "fidelity", by_time),
+            ("fidelity", "fidelity", by_iteration),
+            ("fidelity_normalised", "1 - normalised fidelity", by_iteration),
+        ):
+            normalised = column == "fidelity_normalised"
+            plots.append(
+                Plot(
+                    f"{panel.title} (normalised)" if normalised else panel.title,
+                    words,
+                    log_y=normalised,
+                    axes=axes,
+                    series=tuple(_by_rounds(method, column, normalised, list(axes)) for method in panel.methods),
+                    lines={} if normalised else {"target": 1.0},
+                    band=_band(panel.methods, f"Means of {AVERAGED} iterates. Line: median; band: {RANGE}."),
+                )
+            )
+        for method in panel.methods:
+            means = [float(claims.end_means(method, name, "iteration").mean()) for name in claims.FIDELITIES]
+            calls = method.middle("lmo_calls")[-1] / method.iterations[-1]
+            rows.append((panel.title, method.settings["max_rounds"], *means, float(calls),
+                         float(method.middle("seconds")[-1])))  # fmt: skip
+    columns = ("problem", "K", "fidelity", "normalised", "LMO calls an iteration", "seconds of a run")
+    note = (
+        "The fidelity as measured is linear in tr chi and can exceed 1; normalised, chi is scaled to trace d first. "
+        "The table and the verdicts take means over the runs and the last tenth of their iterates: a trajectory is "
+        "chaotic, and one iterate says little."
+    )
+    return {"plots": plots, "tables": [Table("Fidelity at the end", columns, tuple(rows))], "notes": [note]}
+
+
+def _by_rounds(method: Method, column: str, complement: bool, axes: Sequence[str]) -> Series:
+    """A curve with the hue of its K, of means over `AVERAGED` iterates each."""
+    values = method.column(column)
+    values = 1.0 - values if complement else values
+    ends = np.arange(min(AVERAGED, values.shape[1]), values.shape[1] + 1, AVERAGED)
+    means = np.stack([values[:, max(0, end - AVERAGED) : end].mean(axis=1) for end in ends], axis=1)
+    name, several = f"K = {method.settings['max_rounds']}", len(method.runs) > 1
+    return Series(
+        name=name,
+        group=name,
+        boosted=method.boosted,
+        x={axis: method.middle(axis)[ends - 1].tolist() for axis in axes},
+        y=np.median(means, axis=0).tolist(),
+        low=means.min(axis=0).tolist() if several else None,
+        high=means.max(axis=0).tolist() if several else None,
+    )
+
+
 # --- drawings and tables ---------------------------------------------------------------------------------------------
 
 
@@ -411,6 +472,7 @@ VIEWS: dict[str, Callable[[Sequence[PanelRecords]], dict[str, Any]]] = {
     "oracle-calls": _oracle_calls,
     "step-sizes": _step_sizes,
     "comparison": _comparison,
+    "fidelity": _fidelity,
     "trajectories": _trajectories,
     "boosting-step": _boosting_step,
     "facts": _facts,

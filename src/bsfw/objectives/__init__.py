@@ -1,6 +1,7 @@
 """Objectives f: what is minimised, with its gradients, partial derivatives and values counted."""
 
 from .base import Counts, Line, Objective
+from .completion import MatrixCompletion
 from .function import Function
 from .linear_model import LinearModel
 from .losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
@@ -15,6 +16,7 @@ __all__ = [
     "Line",
     "LinearModel",
     "Logistic",
+    "MatrixCompletion",
     "Multinomial",
     "Objective",
     "Quadratic",

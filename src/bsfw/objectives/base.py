@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import Array, digest, inner
+from .._arrays import Array, add_at, copied, digest, inner, matching, namespace
 
 
 @dataclass
@@ -58,6 +58,9 @@ class Objective(ABC):
         Shape of the variable; None when only a start point can tell (`Function` without shape).
     dtype : numpy.dtype
         Dtype of the variable.
+    like : array or None
+        Some array of the kind (NumPy, PyTorch, JAX) and on the device with which the objective computes: x and the
+        gradients are such arrays. None if it takes the kind that x0 has (NumPy without x0).
     n_samples : int or None
         m for a finite sum, else None.
     quasar_rho : float or None
@@ -69,6 +72,7 @@ class Objective(ABC):
 
     shape: tuple[int, ...] | None = None
     dtype: np.dtype = np.dtype(float)
+    like: Array | None = np.empty(0)
     n_samples: int | None = None
     quasar_rho: float | None = None
 
@@ -93,10 +97,9 @@ class Objective(ABC):
         base = self._value(x)
         out = np.empty(len(coordinates), dtype=float)
         for k, j in enumerate(coordinates):
-            moved = x.copy()
-            moved.flat[j] += step
+            moved = add_at(copied(x).reshape(-1), int(j), step).reshape(x.shape)
             out[k] = (self._value(moved) - base) / step
-        return out
+        return matching(out, x)
 
     def _offers(self, method: str) -> bool:
         return getattr(type(self), method) is not getattr(Objective, method)
@@ -113,6 +116,10 @@ class Objective(ABC):
     def has_partial_derivatives(self) -> bool:
         return self._offers("_partial_derivatives")
 
+    def dtype_at(self, x: Array) -> np.dtype:
+        """Dtype of the variable in a run that starts from x: `dtype`, unless the objective takes that of x."""
+        return self.dtype
+
     # What others ask.
 
     def value(self, x: Array) -> float:
@@ -127,14 +134,14 @@ class Objective(ABC):
         return self._gradient(x)
 
     def batch_gradient(self, x: Array, batch: Array) -> Array:
-        """Average of the gradients of f_i, i in `batch` (distinct indices)."""
+        """Average of the gradients of f_i, i in `batch`, a NumPy array of distinct indices."""
         self.counts.sample_gradients += len(batch)
         return self._batch_gradient(x, batch)
 
     def sample_gradients(self, x: Array, batch: Array) -> Array:
         """Gradients of f_i, i in `batch`, stacked along a new first axis."""
         self.counts.sample_gradients += len(batch)
-        return np.stack([self._batch_gradient(x, batch[k : k + 1]) for k in range(len(batch))])
+        return namespace(x).stack([self._batch_gradient(x, batch[k : k + 1]) for k in range(len(batch))])
 
     def partial_derivatives(self, x: Array, coordinates: Array) -> Array:
         """Partial derivatives at the flat `coordinates` of a real variable."""
@@ -158,6 +165,10 @@ class Objective(ABC):
     def sample_smoothness(self) -> float:
         """A common Lipschitz constant of the gradients of all f_i, which the proofs for SAGA, L-SVRG, SARAH use."""
         raise ValueError(f"{type(self).__name__} does not know the smoothness of its samples; give it explicitly.")
+
+    def metrics(self, x: Array) -> dict[str, float]:
+        """What the trace records of x besides f, by name: nothing, unless a subclass knows more. Counts nothing."""
+        return {}
 
     def fingerprint(self) -> str:
         """Hash by which a checkpoint recognises the problem; subclasses with data hash the data."""

@@ -8,15 +8,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, is_complex, positive, positive_int
+from .._arrays import Array, converted, detached, host_dtype, is_complex, is_foreign, kind, positive, positive_int
 from ._checks import quasar_parameter
 from .base import Objective
+
+_DTYPES = tuple(map(np.dtype, ("float32", "float64", "complex64", "complex128")))
 
 
 class Function(Objective):
     """An objective given by callables; what it offers follows from what was given.
 
-    A checkpoint of it can only compare shapes: that the callables are the same is up to you.
+    The callables get arrays of one kind, NumPy, PyTorch or JAX: that of `like`, else that of x0, else NumPy; and they
+    answer with such arrays, on the same device. Indices are always NumPy integer arrays, with which all three can be
+    indexed. A checkpoint can only compare shapes: that the callables are the same is up to you.
 
     Parameters
     ----------
@@ -26,19 +30,22 @@ class Function(Objective):
         ``jac(x)``, the gradient, of the shape of x; for complex x the one with f(x + d) = f(x) + Re<jac(x), d> + ...
     shape : int or tuple of int, optional
         Shape of the variable; without it, only a start point can tell.
-    dtype : dtype
-        Dtype of the variable: float32, float64, complex64 or complex128.
+    dtype : dtype, optional
+        Dtype of the variable: float32, float64, complex64 or complex128. By default that of `like`; without both
+        float64, or float32 if x0 is such.
     n_samples : int, optional
         m, if f is the average of f_1, ..., f_m.
     batch_jac : callable, optional
-        ``batch_jac(x, batch)``, the average of the gradients of f_i over the indices i in `batch`, an integer array.
+        ``batch_jac(x, batch)``, the average of the gradients of f_i over the indices i in `batch`.
         Without `jac`, the full gradient is that of the batch of all samples.
     partial : callable, optional
-        ``partial(x, coordinates)``, the partial derivatives at flat coordinates, an integer array.
+        ``partial(x, coordinates)``, the partial derivatives at flat coordinates.
     quasar_rho : float, optional
         rho in ]0, 1] if f is rho-quasar-convex, 1.0 if convex; None stands for nonconvex.
     smoothness : float, optional
         Lipschitz constant L of the gradient.
+    like : array, optional
+        An array of the kind, dtype and device that the variable is to have, for runs without x0.
     """
 
     def __init__(
@@ -47,12 +54,13 @@ class Function(Objective):
         jac: Callable[[Array], Any] | None = None,
         *,
         shape: int | tuple[int, ...] | None = None,
-        dtype: npt.DTypeLike = float,
+        dtype: npt.DTypeLike | None = None,
         n_samples: int | None = None,
         batch_jac: Callable[[Array, Array], Any] | None = None,
         partial: Callable[[Array, Array], Any] | None = None,
         quasar_rho: float | None = None,
         smoothness: float | None = None,
+        like: Any = None,
     ) -> None:
         super().__init__()
         for name, given in (("fun", fun), ("jac", jac), ("batch_jac", batch_jac), ("partial", partial)):
@@ -65,8 +73,13 @@ class Function(Objective):
         if shape is not None:
             sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
             self.shape = tuple(positive_int(size, "every entry of shape") for size in sizes)
+        self.like = like if like is None or is_foreign(like) else np.asarray(like)
+        self._takes_precision = dtype is None and like is None
+        if dtype is None:
+            own = np.dtype(float) if self.like is None else host_dtype(self.like)
+            dtype = own if own in _DTYPES else float  # e.g. a list of whole numbers
         self.dtype = np.dtype(dtype)
-        if self.dtype not in (np.float32, np.float64, np.complex64, np.complex128):
+        if self.dtype not in _DTYPES:
             raise ValueError(f"dtype must be float32, float64, complex64 or complex128, got {self.dtype}.")
         if partial is not None and is_complex(self.dtype):
             raise ValueError("partial is for real variables, but dtype is complex; leave it out.")
@@ -87,8 +100,9 @@ class Function(Objective):
         return self.partial is not None
 
     def _value(self, x: Array) -> float:
-        value = self.fun(x)
-        if np.ndim(value) != 0 or np.iscomplexobj(value):
+        value = detached(self.fun(x))
+        array = value if is_foreign(value) else np.asarray(value)
+        if array.ndim != 0 or is_complex(array.dtype):
             raise ValueError(
                 f"fun must return one real number, but returned {_describe(value)}; sum it, or take its real part."
             )
@@ -96,7 +110,7 @@ class Function(Objective):
 
     def _gradient(self, x: Array) -> Array:
         if self.jac is not None:
-            return self._checked(self.jac(x), x.shape, "jac")
+            return self._checked(self.jac(x), x, x.shape, "jac")
         if self.n_samples is None:
             raise ValueError("this Function has no gradient; give jac, or batch_jac with n_samples.")
         return self._batch_gradient(x, np.arange(self.n_samples))
@@ -104,21 +118,32 @@ class Function(Objective):
     def _batch_gradient(self, x: Array, batch: Array) -> Array:
         if self.batch_jac is None:
             raise ValueError("this Function is not a finite sum; give batch_jac and n_samples.")
-        return self._checked(self.batch_jac(x, batch), x.shape, "batch_jac")
+        return self._checked(self.batch_jac(x, batch), x, x.shape, "batch_jac")
 
     def _partial_derivatives(self, x: Array, coordinates: Array) -> Array:
         if self.partial is None:
             raise ValueError("this Function has no partial derivatives; give partial.")
-        return self._checked(self.partial(x, coordinates), (len(coordinates),), "partial")
+        return self._checked(self.partial(x, coordinates), x, (len(coordinates),), "partial")
 
-    def _checked(self, returned: Any, shape: tuple[int, ...], name: str) -> Array:
-        array = np.asarray(returned)
-        if array.shape != shape:
-            raise ValueError(f"{name} must return an array of shape {shape}, but returned {_describe(returned)}.")
-        if np.iscomplexobj(array) and not is_complex(self.dtype):
+    def _checked(self, returned: Any, x: Array, shape: tuple[int, ...], name: str) -> Array:
+        if is_foreign(x) and kind(returned) != kind(x):  # no copies between devices behind the user's back
+            raise ValueError(
+                f"{name} must return an array of the kind of x ({kind(x)}), but returned {_describe(returned)} "
+                f"({kind(returned)}); convert it."
+            )
+        array = returned if is_foreign(x) else np.asarray(returned)
+        if tuple(array.shape) != tuple(shape):
+            raise ValueError(
+                f"{name} must return an array of shape {tuple(shape)}, but returned {_describe(returned)}."
+            )
+        if is_complex(array.dtype) and not is_complex(self.dtype):
             raise ValueError(f"{name} returned complex numbers for a real variable; give dtype=complex.")
         # A copy: callables may return x itself or a buffer that they use again, and estimators keep what they get.
-        return np.array(array, dtype=self.dtype)
+        return converted(array, self.dtype_at(x), x)
+
+    def dtype_at(self, x: Array) -> np.dtype:
+        """The dtype that was given; where none was, float32 if x is such."""
+        return host_dtype(x) if self._takes_precision and host_dtype(x) == np.float32 else self.dtype
 
     def smoothness(self) -> float:
         """The constant L that was given."""
@@ -126,5 +151,5 @@ class Function(Objective):
 
 
 def _describe(value: Any) -> str:
-    array = np.asarray(value)
-    return f"{type(value).__name__} of shape {array.shape} and type {array.dtype}"
+    array = value if is_foreign(value) else np.asarray(value)
+    return f"{type(value).__name__} of shape {tuple(array.shape)} and type {array.dtype}"
