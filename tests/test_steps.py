@@ -131,7 +131,7 @@ def test_deterministic_rules_refuse_noisy_gradients(classification):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: bsfw.LineSearch("wolfe"), "'exact' or 'backtracking'"),
+        (lambda: bsfw.LineSearch("wolfe"), "'exact', 'backtracking' or 'adaptive'"),
         (lambda: bsfw.ShortStep(-1.0), "smoothness"),
         (lambda: bsfw.Solver(bsfw.Quadratic(np.eye(2)), BALL, step="long"), "one of paper, image, short, line-search"),
         (

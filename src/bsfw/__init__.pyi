@@ -7,6 +7,7 @@ from . import objectives as objectives
 from . import quantum as quantum
 from . import theory as theory
 from ._minimize import minimize as minimize
+from .active_set import ActiveSet as ActiveSet
 from .boosting import Direction as Direction
 from .boosting import align as align
 from .boosting import boost as boost
@@ -50,6 +51,7 @@ from .estimators import ZOJA as ZOJA
 from .estimators import Estimator as Estimator
 from .estimators import FullGradient as FullGradient
 from .estimators import HeavyBall as HeavyBall
+from .lowrank import LowRank as LowRank
 from .objectives import Counts as Counts
 from .objectives import Function as Function
 from .objectives import Huber as Huber
@@ -62,7 +64,6 @@ from .objectives import Objective as Objective
 from .objectives import Quadratic as Quadratic
 from .objectives import SigmoidSquared as SigmoidSquared
 from .objectives import Tukey as Tukey
-from .lowrank import LowRank as LowRank
 from .results import Result as Result
 from .results import Status as Status
 from .results import Trace as Trace

@@ -31,6 +31,7 @@ def minimize(
     min_gain: float = 1e-4,
     decay: str | Decay | Callable[[int], float] = "auto",
     step: str | Step = "auto",
+    method: str = "boosted",
     max_iter: int = 1000,
     max_seconds: float | None = None,
     max_gradients: int | None = None,
@@ -68,6 +69,10 @@ def minimize(
         a name of `bsfw.decays.DECAYS`, a `Decay`, or a function of t.
     step : str or Step
         "auto" is the paper's rule; "image", or for the exact gradient "short", "line-search", or a `Step` object.
+    method : str
+        "boosted" (the paper's), or a classical one with an active set: "away", "pairwise", "blended-pairwise". These
+        need the exact gradient, search along their direction, and converge linearly for a strongly convex f over a
+        polytope; the result then has the field `active_set`.
     max_iter : int
         T, the number of iterations.
     max_seconds, max_gradients, max_lmo_calls : optional
@@ -121,7 +126,7 @@ def minimize(
     schedule = Schedule(record_every, gap_every, every)
     solver = Solver(
         objective, constraint, estimator, max_rounds=max_rounds, min_gain=min_gain, decay=decay, step=step,
-        horizon=max_iter, shape=None if x0 is None else np.shape(x0),
+        horizon=max_iter, shape=None if x0 is None else np.shape(x0), method=method,
     )  # fmt: skip
     saver = None
     if checkpoint is not None:

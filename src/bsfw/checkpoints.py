@@ -39,6 +39,7 @@ def describe(solver: Solver) -> dict[str, Any]:
         "step": [solver.step_rule.name, dataclasses.asdict(solver.step_rule)],
         "max_rounds": solver.max_rounds,
         "min_gain": solver.min_gain,
+        "method": solver.method,
         "shape": list(solver.shape),
     }
 
@@ -118,6 +119,7 @@ def _solver(meta: dict[str, Any], objective: Objective, constraint: Constraint) 
         decay=decay_types[decay](**decay_fields),
         step=STEPS[step](**step_fields),
         shape=tuple(settings["shape"]),
+        method=settings["method"],
     )
 
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import math
 import time
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from . import compiled, factored
 from ._arrays import Array, norm
 from .boosting import Direction
-from .steps import Move
+from .steps import LineSearch, Move
 from .vertices import move
 
 if TYPE_CHECKING:
     from .solver import Limits, Solver, State
+
+
+METHODS = ("boosted", "away", "pairwise", "blended-pairwise")
+"""Ways to choose a direction. All but the first keep an active set, and need the exact gradient and a line search."""
 
 
 class Engine(Protocol):
@@ -35,6 +39,9 @@ class Engine(Protocol):
 
     def estimate(self, state: State) -> Array:
         """m as an array."""
+
+    def extras(self) -> dict[str, Any]:
+        """Fields of the result that only this engine knows."""
 
 
 class ReferenceEngine:
@@ -88,9 +95,17 @@ class ReferenceEngine:
         assert state.m is not None
         return state.m
 
+    def extras(self) -> dict[str, Any]:
+        return {}
+
 
 def choose_engine(solver: Solver, state: State, wanted: str) -> Engine:
-    """The engine for this run: the one it began with, else the one `wanted`, else the fastest that fits."""
+    """The engine of this run: its method's, the one it began with, the one `wanted`, or the fastest that fits."""
+    if solver.method != "boosted":
+        from .active.engine import ActiveSetEngine
+
+        assert isinstance(solver.step_rule, LineSearch)
+        return ActiveSetEngine(solver, state, solver.method, solver.step_rule.kind)
     wanted = state.engine_name or wanted
     if wanted not in ("auto", "reference", "compiled", "factored"):
         raise ValueError(f"engine must be 'auto', 'reference', 'compiled' or 'factored', got {wanted!r}.")

@@ -81,6 +81,8 @@ class Result(dict[str, Any]):
         Time of metrics and checks.
     trace : Trace
         The recorded iterations.
+    active_set : ActiveSet
+        Atoms of x and their weights; only for the methods that keep one.
     """
 
     def __getattr__(self, name: str) -> Any:

@@ -30,13 +30,13 @@ from ._progress import ProgressLine
 from .boosting import Direction
 from .constraints.base import Constraint
 from .decays import Decay, choose_decay
-from .engines import Engine, choose_engine
+from .engines import METHODS, Engine, choose_engine
 from .estimators import ZOJA, Estimator, FullGradient
 from .estimators.base import Memory
 from .lowrank import LowRank
 from .objectives.base import Counts, Objective
 from .results import Result, Status, Trace
-from .steps import STEPS, ImageStep, Move, PaperStep, Step
+from .steps import STEPS, ImageStep, LineSearch, Move, PaperStep, Step
 
 Callback = Callable[[Result], object]
 
@@ -194,6 +194,8 @@ class Solver:
         T, for the decays that need it.
     shape : tuple of int, optional
         Shape of the variable where neither objective nor constraint knows it.
+    method : {"boosted", "away", "pairwise", "blended-pairwise"}
+        How directions are chosen; all but the first keep an active set, and need the exact gradient.
     engine : {"auto", "reference", "compiled", "factored"}
         Who carries out the iterations: the fastest that fits, or the algorithm as printed.
     """
@@ -210,6 +212,7 @@ class Solver:
         step: str | Step = "auto",
         horizon: int | None = None,
         shape: tuple[int, ...] | None = None,
+        method: str = "boosted",
         engine: str = "auto",
     ) -> None:
         self.objective, self.constraint = objective, constraint
@@ -218,6 +221,13 @@ class Solver:
             raise TypeError(
                 f"estimator must be an estimator object such as bsfw.SAGA(batch_size=100), got {estimator!r}."
             )
+        if method not in METHODS:
+            raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
+        self.method = method
+        if method != "boosted":
+            # One vertex of the oracle an iteration, the rest is up to the active set.
+            max_rounds, engine = 1, "reference"
+            step = "line-search" if step == "auto" else step
         self.shape = _shape(objective, constraint, shape)
         constraint.check_shape(self.shape)
         self.estimator.check(objective, self.shape)
@@ -260,6 +270,16 @@ class Solver:
             raise ValueError(
                 f"the step rule {step.name!r} needs the exact gradient, but the estimator is "
                 f"{type(self.estimator).__name__}; use step='paper' or estimator=bsfw.FullGradient()."
+            )
+        if self.method != "boosted" and not isinstance(step, LineSearch):
+            raise ValueError(
+                f"method {self.method!r} searches along its direction, so that step= must be 'line-search' or a "
+                f"bsfw.LineSearch, got {step.name!r}; leave it out."
+            )
+        if self.method == "boosted" and isinstance(step, LineSearch) and step.kind == "adaptive":
+            raise ValueError(
+                "the adaptive line search is for the methods with an active set (method='pairwise' and others); use "
+                "bsfw.LineSearch('backtracking')."
             )
         step.check(self.objective)
         return step
@@ -480,6 +500,7 @@ class Solver:
             check_lmo_calls=state.check_lmo_calls,
             check_seconds=state.check_seconds,
             trace=state.trace,
+            **self.engine(state).extras(),
         )
 
 

@@ -142,17 +142,18 @@ class LineSearch(Step):
 
     Parameters
     ----------
-    kind : {"exact", "backtracking"}
+    kind : {"exact", "backtracking", "adaptive"}
         "exact" finds a zero of the derivative on [0, 1] (the minimiser if f is convex); "backtracking" halves from 1
-        until Armijo's condition holds.
+        until Armijo's condition holds; "adaptive" estimates the smoothness on the way (Pedregosa et al., 2020), and is
+        there for the methods with an active set.
     """
 
     name: ClassVar[str] = "line-search"
     kind: str = "exact"
 
     def __post_init__(self) -> None:
-        if self.kind not in ("exact", "backtracking"):
-            raise ValueError(f"kind must be 'exact' or 'backtracking', got {self.kind!r}.")
+        if self.kind not in ("exact", "backtracking", "adaptive"):
+            raise ValueError(f"kind must be 'exact', 'backtracking' or 'adaptive', got {self.kind!r}.")
 
     def __call__(self, objective: Objective, x: Array, direction: Direction, eta: float) -> Move:
         return self.search(

@@ -414,6 +414,9 @@ class CompiledEngine:
         """m as an array. O(n)."""
         return (self.memory["real"][layout.SCALE] * self.memory["g"]).reshape(self.solver.shape)
 
+    def extras(self) -> dict[str, Any]:
+        return {}
+
 
 _AGAIN = (layout.GROW, layout.FULL_PASS, layout.FOLLOW)
 """Reasons of a kernel to return that the engine sees to itself."""

@@ -209,6 +209,9 @@ class FactoredEngine:
 
         return csr_array((self.m, self.pattern.cols, self.pattern.indptr), shape=self.pattern.shape)
 
+    def extras(self) -> dict[str, Any]:
+        return {}
+
     def _image(self, vertices: list[Any], weights: list[float]) -> ObservedEntries:
         return ObservedEntries(self.pattern, vertices, weights, self.objective.dtype)
 
@@ -266,7 +269,9 @@ def _checked(solver: Solver, x0: LowRank) -> LowRank:
     if isinstance(constraint, NuclearBall):
         excess = x.nuclear_norm() / constraint.radius - 1.0
     elif not x.hermitian or (x.rank and x.weights.min() < 0.0):
-        raise ValueError("x0 must be Hermitian with weights >= 0 to start in a Spectraplex; give LowRank(left, weights).")
+        raise ValueError(
+            "x0 must be Hermitian with weights >= 0 to start in a Spectraplex; give LowRank(left, weights)."
+        )
     else:
         excess = x.trace() / constraint.radius - 1.0
         excess = abs(excess) if constraint.equality else excess
