@@ -432,7 +432,8 @@ def test_a_run_with_an_active_set_is_resumed_to_the_same_bits(tmp_path):
     path = tmp_path / "run.npz"
     with pytest.raises(RuntimeError, match="power cut"):
         bsfw.minimize(
-            objective, bsfw.L1Ball(0.5), max_iter=60, checkpoint=path, every=20, callback=crash, record_every=1, **options
+            objective, bsfw.L1Ball(0.5), max_iter=60, checkpoint=path, every=20, record_every=1, callback=crash,
+            **options,
         )  # fmt: skip
     resumed = bsfw.resume(path, objective, bsfw.L1Ball(0.5))
     assert resumed.nit == whole.nit
