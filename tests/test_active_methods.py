@@ -443,7 +443,7 @@ def test_a_run_with_an_active_set_is_resumed_to_the_same_bits(tmp_path):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (dict(method="sideways"), "method must be one of boosted, away, pairwise, blended-pairwise, got 'sideways'"),
+        (dict(method="sideways"), "method must be one of boosted, corrective, away, pairwise, .*, got 'sideways'"),
         (dict(method="away", step="short"), "step= must be 'line-search'"),
         (dict(method="away", estimator=bsfw.SAGA(batch_size=4)), "needs the exact gradient"),
         (dict(step=bsfw.LineSearch("adaptive")), "is for the methods with an active set"),

@@ -201,6 +201,8 @@ def test_a_tensor_that_requires_a_gradient_is_taken_out_of_its_graph():
     assert result.fun < 6.0
     attached = bsfw.Function(lambda x: 0.0, lambda x: 2 * (x - target), like=target.detach())
     assert not attached.gradient(x0).requires_grad
+    conjugate = (target.detach() + 2j).conj()  # a view, until somebody computes with it
+    np.testing.assert_array_equal(_arrays.host(conjugate), np.full(6, 1 - 2j))
 
 
 @pytest.fixture

@@ -64,6 +64,8 @@ from .objectives import Objective as Objective
 from .objectives import Quadratic as Quadratic
 from .objectives import SigmoidSquared as SigmoidSquared
 from .objectives import Tukey as Tukey
+from .paths import choose_radius as choose_radius
+from .paths import radius_path as radius_path
 from .results import Result as Result
 from .results import Status as Status
 from .results import Trace as Trace

@@ -70,9 +70,11 @@ def minimize(
     step : str or Step
         "auto" is the paper's rule; "image", or for the exact gradient "short", "line-search", or a `Step` object.
     method : str
-        "boosted" (the paper's), or a classical one with an active set: "away", "pairwise", "blended-pairwise". These
-        need the exact gradient, search along their direction, and converge linearly for a strongly convex f over a
-        polytope; the result then has the field `active_set`.
+        "boosted" (the paper's); "corrective" for high accuracy on linear models: Newton steps on the weights of the
+        atoms that Boost finds, and the field `multiplier` in the result (on l1 balls the lambda of the penalised
+        problem); or a classical one with an active set, "away", "pairwise", "blended-pairwise", which search along
+        their direction and converge linearly for a strongly convex f over a polytope (field `active_set`). All but
+        the first need the exact gradient.
     max_iter : int
         T, the number of iterations.
     max_seconds, max_gradients, max_lmo_calls : optional

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from .solver import Limits, Solver, State
 
 
-METHODS = ("boosted", "away", "pairwise", "blended-pairwise")
+METHODS = ("boosted", "corrective", "away", "pairwise", "blended-pairwise")
 """Ways to choose a direction. All but the first keep an active set, and need the exact gradient and a line search."""
 
 
@@ -101,6 +101,10 @@ class ReferenceEngine:
 
 def choose_engine(solver: Solver, state: State, wanted: str) -> Engine:
     """The engine of this run: its method's, the one it began with, the one `wanted`, or the fastest that fits."""
+    if solver.method == "corrective":
+        from .corrective import corrective_engine
+
+        return corrective_engine(solver, state)
     if solver.method != "boosted":
         from .active.engine import ActiveSetEngine
 

@@ -82,7 +82,9 @@ class Result(dict[str, Any]):
     trace : Trace
         The recorded iterations.
     active_set : ActiveSet
-        Atoms of x and their weights; only for the methods that keep one.
+        Atoms of x and their weights; only for the methods "away", "pairwise" and "blended-pairwise".
+    multiplier : float
+        Of the constraint at x; only for the method "corrective".
     """
 
     def __getattr__(self, name: str) -> Any:

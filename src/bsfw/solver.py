@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from . import factored
+from . import corrective, factored
 from ._arrays import (
     Array,
     converted,
@@ -194,7 +194,7 @@ class Solver:
         T, for the decays that need it.
     shape : tuple of int, optional
         Shape of the variable where neither objective nor constraint knows it.
-    method : {"boosted", "away", "pairwise", "blended-pairwise"}
+    method : {"boosted", "corrective", "away", "pairwise", "blended-pairwise"}
         How directions are chosen; all but the first keep an active set, and need the exact gradient.
     engine : {"auto", "reference", "compiled", "factored"}
         Who carries out the iterations: the fastest that fits, or the algorithm as printed.
@@ -238,6 +238,8 @@ class Solver:
         self.decay: Decay | Callable[[int], float] = self._choose_decay(decay, horizon)
         self.step_rule = self._choose_step(step)
         self._wanted_engine = engine
+        if method == "corrective":
+            corrective.check(self)
 
     def _choose_decay(
         self, decay: str | Decay | Callable[[int], float], horizon: int | None

@@ -269,9 +269,12 @@ def test_a_warm_start_is_taken_as_it_is_and_checked():
 def test_single_precision_runs_and_stays_close():
     results = [
         bsfw.minimize(
-            MatrixCompletion(ratings(), dtype=dtype), bsfw.NuclearBall(30.0), estimator=bsfw.HeavyBall(batch_size=0.2),
-            max_iter=5, rng=0,
-        )  # fmt: skip
+            MatrixCompletion(ratings(), dtype=dtype),
+            bsfw.NuclearBall(30.0),
+            estimator=bsfw.HeavyBall(batch_size=0.2),
+            max_iter=5,
+            rng=0,
+        )
         for dtype in (np.float32, np.float64)
     ]
     assert results[0].x.dtype == np.float32

@@ -133,19 +133,19 @@ class CompiledEngine:
         A, rule = self.objective.A, self.rule
         return rule.may_follow and self.n < SWEPT * rule.size * A.nnz / self.m and self._following_pays(MANY_VERTICES)
 
-    def _following_pays(self, times: float) -> bool:
-        """Whether margins that follow x are cheaper, `times` over, than reading rows of the batch for the slopes.
+    def _following_pays(self, times: int) -> bool:
+        """Whether margins that follow x are cheaper than reading rows of the batch for the slopes.
 
-        Decided by counting: a step adds some columns, as long as those that many rows have (SARAH also copies the
-        margins); without margins the rows of the batch are read.
+        Decided by counting: a step adds some columns (`times` as many as usual), as long as those that many rows have
+        (SARAH also copies the margins); without margins the rows of the batch are read.
         """
         A = self.objective.A
         if isinstance(A, np.ndarray):
             return False
-        step = COLUMNS_A_STEP * margins.mean_length(A.indices, self.n)
+        step = times * COLUMNS_A_STEP * margins.mean_length(A.indices, self.n)
         if self.solver.estimator.name == "sarah":
             step += self.m
-        return times * step < (self.rule.size or self.m) * A.nnz / self.m
+        return step < (self.rule.size or self.m) * A.nnz / self.m
 
     def _follow(self) -> None:
         """Begin to follow x by margins if that pays, else never ask again."""

@@ -11,9 +11,6 @@ from .._arrays import Array, host_dtype, inner
 from ..boosting import Direction, zero_squared
 from ..vertices import Dense
 
-_NEARLY_PARALLEL = 0.01
-"""||m'||^2 / ||m||^2 below which m' = m - (its part along x) has lost digits, and is made orthogonal to x once more."""
-
 
 @cache
 def _range(dtype: np.dtype) -> tuple[float, float]:
@@ -28,7 +25,8 @@ def boost_in_plane(radius: float, m: Array, x: Array, max_rounds: int, min_gain:
     The oracle of the ball, -radius g/||g||, stays in the span of m and x over the reals, and with it psi, every
     residual and every vertex. Vectors are kept by their coordinates in the orthonormal basis x/||x||, m'/||m'|| with
     m' = m - (<m, x>/<x, x>) x, and not by products of <m, m>, <m, x> and <x, x>: near a solution ||v - x|| is tiny,
-    and its square would drown in their rounding.
+    and its square would drown in their rounding. Where m is nearly parallel to x, m' has lost digits, but all that is
+    made of it is small in proportion; below the rounding of m it counts as zero.
 
     Returns
     -------
@@ -49,10 +47,6 @@ def boost_in_plane(radius: float, m: Array, x: Array, max_rounds: int, min_gain:
         along = inner(m, x) / x_squared
         off = m - along * x
         off_squared = inner(off, off)
-        if off_squared < _NEARLY_PARALLEL * m_squared:
-            again = inner(off, x) / x_squared
-            off, along = off - again * x, along + again
-            off_squared = inner(off, off)
         m1, m2 = along * x1, math.sqrt(off_squared) if off_squared > zero * m_squared else 0.0
     length = math.hypot(m1, m2)
 

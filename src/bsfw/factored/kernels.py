@@ -82,9 +82,9 @@ def forth_and_back(  # type: ignore[no-untyped-def]
 ):
     """forth = M vector - beta previous and back = M^T forth, for M = S + low rank, given here = right^T vector.
 
-    While a row of S and of `left` is at hand its entry of `forth` is known, and so is what the row adds to `back`; while
-    a row of `right` is at hand its entry of `back` is, and so is what it adds to there = right^T back. So everything is
-    read once.
+    While a row of S and of `left` is at hand its entry of `forth` is known, and so is what the row adds to `back`;
+    while a row of `right` is at hand its entry of `back` is, and so is what it adds to there = right^T back. So
+    everything is read once.
     """
     terms, columns = coefficients.size, vector.size
     weighted = np.empty(terms, dtype=left.dtype)
@@ -122,10 +122,11 @@ def forth_and_back(  # type: ignore[no-untyped-def]
 def bidiagonalise(  # type: ignore[no-untyped-def]
     indptr, cols, data, left, coefficients, right, basis, images, alphas, betas, previous, first, last, nothing
 ):
-    """Lanczos steps `first` to `last` - 1 on M = S + low rank; returns how many were made, `last` unless M is exhausted.
+    """Lanczos steps `first` to `last` - 1 on M = S + low rank; returns how many were made: `last`, unless M is
+    exhausted.
 
-    With k steps, M V_k = U_k B_k and M^T U_k = V_k B_k^T + beta_k v_{k+1} e_k^T, where B_k is upper bidiagonal. Only the
-    right vectors are kept and reorthogonalised (Simon and Zha, 2000). `basis` holds them row by row, `images` their
+    With k steps, M V_k = U_k B_k and M^T U_k = V_k B_k^T + beta_k v_{k+1} e_k^T, where B_k is upper bidiagonal. Only
+    the right vectors are kept and reorthogonalised (Simon and Zha, 2000). `basis` holds them row by row, `images` their
     products with right^T, which follow the same recurrence, and `previous` the last left vector.
     """
     rows, columns, terms = indptr.size - 1, basis.shape[1], coefficients.size
@@ -162,8 +163,8 @@ def bidiagonalise(  # type: ignore[no-untyped-def]
                     overlap += basis[k, j] * back[j]
                 for j in range(columns):
                     back[j] -= overlap * basis[k, j]
-                for l in range(terms):
-                    there[l] -= overlap * images[k, l]
+                for h in range(terms):
+                    there[h] -= overlap * images[k, h]
         beta = 0.0
         for j in range(columns):
             beta += back[j] * back[j]

@@ -95,6 +95,11 @@ class LinearModel(Objective):
     def _phi_prime(self, z: Array, y: Array) -> Array:
         """Derivative of phi in z, a new array like z."""
 
+    def _phi_second(self, z: Array, y: Array) -> Array:
+        """Curvature of a quadratic model of phi at z, nonnegative: phi'', or what stands for it where that can be
+        negative. A new array like z; here the bound of |phi''|, which holds for every loss."""
+        return np.full(z.shape, self._curvature)
+
     def _check_targets(self, y: Any) -> Array:
         return _checks.targets(y, self.n_samples)
 

@@ -48,6 +48,10 @@ class Logistic(LinearModel):
     def _phi_prime(self, z: Array, y: Array) -> Array:
         return -y * _sigmoid(-y * z)
 
+    def _phi_second(self, z: Array, y: Array) -> Array:
+        e = np.exp(-np.abs(z))  # sigma (1 - sigma) is even
+        return e / np.square(1.0 + e)
+
 
 class LeastSquares(LinearModel):
     """Least squares, phi(z, y) = (z - y)^2 / 2. Convex, phi'' = 1.
@@ -111,6 +115,9 @@ class Huber(LinearModel):
     def _phi_prime(self, z: Array, y: Array) -> Array:
         return np.clip(z - y, -self.delta, self.delta)
 
+    def _phi_second(self, z: Array, y: Array) -> Array:
+        return (np.abs(z - y) <= self.delta).astype(np.float64)
+
 
 class Tukey(LinearModel):
     """Tukey's biweight regression: c^2/6 (1 - (1 - (r/c)^2)^3) for |r| <= c, c^2/6 beyond, r = z - y. Nonconvex.
@@ -163,6 +170,10 @@ class Tukey(LinearModel):
     def _phi_prime(self, z: Array, y: Array) -> Array:
         r = np.clip(z - y, -self.c, self.c)  # at the threshold the factor below is zero
         return r * np.square(1.0 - np.square(r / self.c))
+
+    def _phi_second(self, z: Array, y: Array) -> Array:
+        # phi is concave as a function of r^2, so that the parabola with the curvature phi'(r) / r lies above it.
+        return np.square(1.0 - np.square(np.minimum(np.abs(z - y) / self.c, 1.0)))
 
 
 class SigmoidSquared(LinearModel):
@@ -219,3 +230,7 @@ class SigmoidSquared(LinearModel):
     def _phi_prime(self, z: Array, y: Array) -> Array:
         s = _sigmoid(z)
         return (s - y) * s * _sigmoid(-z)  # sigma(-z) = 1 - s without cancellation
+
+    def _phi_second(self, z: Array, y: Array) -> Array:
+        e = np.exp(-np.abs(z))
+        return np.square(e / np.square(1.0 + e))  # Gauss and Newton: phi'' at a zero residual, sigma'^2
