@@ -309,7 +309,10 @@ def test_all_leaves_out_what_would_be_downloaded_and_says_so(monkeypatch, capsys
     assert "news20 is left out" in errors
     assert "rcv1-small is left out" in errors
     names = {experiment.name for experiment, _ in records.load_results("results")}
-    assert names == (set(spec.BUILT_IN) - {"news20", "rcv1-small", "rcv1"}) | {"rcv1-like-synthetic"}
+    assert names == (set(spec.BUILT_IN) - {"news20", "rcv1-small", "rcv1", "movielens"}) | {
+        "rcv1-like-synthetic",
+        "ml-100k-like-synthetic",
+    }
 
 
 def test_data_asked_for_by_name_is_loaded_before_anything_runs(monkeypatch, capsys):

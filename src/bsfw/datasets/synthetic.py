@@ -42,6 +42,32 @@ def text_like(m: int, n: int, per_row: int, seed: int = 0) -> tuple[sp.csr_array
     return A, y
 
 
+def ratings_like(
+    shape: tuple[int, int] = (943, 1682), count: int = 100_000, seed: int = 0
+) -> tuple[Array, Array, Array, tuple[int, int]]:
+    """Rows, columns, values and shape of ratings from 1 to 5, by default of the size of ml-100k; not its opinions.
+
+    Users differ in how many items they rate, items in how often they are rated (both log-normally); a rating is the sum
+    of a mean, a user's and an item's leaning, tastes of rank 8 and noise, rounded.
+    """
+    rng = np.random.default_rng(seed)
+    weights = [rng.lognormal(0.0, sigma, size) for sigma, size in zip((1.0, 1.5), shape, strict=True)]
+    found = np.empty(0, dtype=np.int64)
+    while len(found) < count:  # popular pairs come up twice
+        drawn = [
+            np.searchsorted(np.cumsum(weight) / weight.sum(), rng.random(count)).clip(max=len(weight) - 1)
+            for weight in weights
+        ]
+        found = np.unique(np.concatenate([found, drawn[0] * shape[1] + drawn[1]]))
+    found = np.sort(rng.permutation(found)[:count])
+    rows, cols = found // shape[1], found % shape[1]
+    leanings = 0.45 * rng.standard_normal(shape[0])[rows] + 0.5 * rng.standard_normal(shape[1])[cols]
+    users, items = (rng.standard_normal((size, 8)) / np.arange(1, 9) ** 0.5 for size in shape)
+    tastes = 0.35 * np.einsum("ij,ij->i", users[rows], items[cols])
+    values = 3.5 + leanings + tastes + 0.85 * rng.standard_normal(count)
+    return rows, cols, np.clip(np.rint(values), 1.0, 5.0), shape
+
+
 def rcv1_like() -> tuple[sp.csr_array, Array]:
     """The stand-in for rcv1_train.binary: its shape, 20,242 x 47,236, and about its 74 nonzeros a row; not its text."""
     return text_like(20_242, 47_236, 73)

@@ -405,6 +405,24 @@ def _judge_cost(constraint: str, exponent: int) -> Callable[[Sequence[PanelRecor
     return judge
 
 
+def _judge_heavy_ball(panels: Sequence[PanelRecords]) -> Judgement:
+    """Boosted Heavy Ball against every other boosted estimator, panel by panel."""
+    ratios: dict[str, float] = {}
+    for panel in panels:
+        boosted = [method for method in panel.methods if method.boosted]
+        for best in (method for method in boosted if method.estimator == "heavy-ball"):
+            for other in (method for method in boosted if method.estimator != "heavy-ball"):
+                comparison = panel.scale.compare(best, other, "sample_gradients")
+                if comparison is not None:
+                    ratios[_place(display_name(other.estimator), panel, panels)] = comparison.ratio
+    if not ratios:
+        return NOT_EVALUATED, "There is no other estimator beside Heavy Ball to compare at equal gradients."
+    above = [f"{name} ({ratio:.3g})" for name, ratio in ratios.items() if not ratio < 1]
+    good = len(ratios) - len(above)
+    finding = f"below {good} of {len(ratios)}, ratio of suboptimality {_range(list(ratios.values()))}"
+    return _outcome(good, len(ratios)), finding + (f"; not below: {', '.join(above)}" if above else "") + "."
+
+
 FIDELITIES = {"fidelity": "as measured", "fidelity_normalised": "normalised to trace d"}
 """The two conventions of the process fidelity: columns of a record, and words."""
 
@@ -490,6 +508,11 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
         )
         for column, words in FIDELITIES.items()
         for name, axis in (("seconds", "seconds"), ("iteration", "iterations"))
+    ),
+    "filtering": (
+        _EQUAL_GRADIENTS,
+        Claim("Boosted Heavy Ball ends below the other boosted estimators at equal gradients.", _judge_heavy_ball),
+        _EQUAL_SECONDS,
     ),
     "constants": (Claim("C = 0 for all estimators but ZOJA.", _judge_constants),),
     "costs": (

@@ -9,6 +9,8 @@ plane             a quadratic over the polygon with these ``corners``, in order;
                   scatter by ``spread`` (1)
 tomography        a Haar-random unitary on ``qubits`` (3), measured with Gaussian ``noise``; ``radius`` of the spectral
                   ball; ``penalty`` (0.05); ``reduction`` ("sum" or "mean")
+completion        ``data``: ratings of `bsfw.datasets`, or "movielens", which is ml-100k if its file is here and else a
+                  synthetic stand-in; ``loss`` ("bounded"); ``radius`` of the nuclear ball
 ================  =====================================================================================================
 
 `PROBLEMS` holds the kinds of problem by the name in ``kind = "..."``. A kind says which keys its table has and checks
@@ -42,8 +44,15 @@ Table = dict[str, Any]
 STAND_IN = "rcv1-like"
 """The seeded synthetic set that takes the place of rcv1 where the published file is not here."""
 
+RATINGS_STAND_IN = "ml-100k-like"
+"""The seeded synthetic ratings that take the place of ml-100k where the published file is not here."""
+
+STAND_INS = {"rcv1": STAND_IN, "movielens": RATINGS_STAND_IN}
+"""What stands in for the data of a built-in experiment."""
+
 LABELS = {
     "rcv1_train.binary": "rcv1",
+    RATINGS_STAND_IN: "ml-100k-like (synthetic)",
     STAND_IN: "rcv1-like (synthetic)",
     "news20-halves": "news20 (two halves)",
 }
@@ -327,6 +336,45 @@ def _build_tomography(table: Table, rng: np.random.Generator) -> Problem:
     )
 
 
+# Matrix completion: the paper's collaborative filtering.
+
+
+def _resolve_completion(table: Table, folder: Path) -> Table:
+    from ..datasets import available
+    from ..datasets.registry import ENTRIES
+    from ..objectives.completion import LOSSES as COMPLETION_LOSSES
+
+    check.only_keys(table, ("kind", "data", "loss", "radius"), "[panel.problem]")
+    _require(table, ("data", "radius"))
+    known = [entry.name for entry in ENTRIES.values() if entry.kind == "ratings"]
+    data = check.as_name(table["data"], ("movielens", *known, RATINGS_STAND_IN), "set of ratings")
+    if data == "movielens":
+        here = {known.name for known in available() if known.place != "download"}
+        data = "ml-100k" if "ml-100k" in here else RATINGS_STAND_IN
+    return {
+        "data": data,
+        "loss": check.as_name(table.get("loss", "bounded"), COMPLETION_LOSSES, "loss"),
+        "radius": check.as_number(table["radius"], "radius"),
+    }
+
+
+def _build_completion(table: Table, rng: np.random.Generator) -> Problem:
+    from ..constraints import NuclearBall
+    from ..datasets import load
+    from ..datasets.synthetic import ratings_like
+    from ..objectives import MatrixCompletion
+
+    ratings: Any = ratings_like() if table["data"] == RATINGS_STAND_IN else load(table["data"])
+    objective = MatrixCompletion(ratings, table["loss"])
+    facts = {"n": int(np.prod(objective.shape)), "m": objective.n_samples}
+    return Problem(objective, NuclearBall(table["radius"]), label(table), facts)
+
+
+def _completion_label(table: Table) -> str:
+    name: str = table["data"]
+    return LABELS.get(name, name)
+
+
 PROBLEMS = {
     "linear-model": Kind(_resolve_linear_model, _linear_model_label, _build_linear_model),
     "least-squares": Kind(_resolve_least_squares, _least_squares_label, _build_least_squares, random=True),
@@ -337,6 +385,7 @@ PROBLEMS = {
         _build_tomography,
         random=True,
     ),
+    "completion": Kind(_resolve_completion, _completion_label, _build_completion),
 }
 """By the name in ``kind = "..."``; without it a problem is a linear model."""
 

@@ -29,15 +29,16 @@ coordinates      b_c, a count, or a fraction of the coordinates (1)
 methods          ["boosted", "vanilla"]
 max_rounds       K of the boosted runs, a number or a list (10000)
 min_gain         delta of the boosted runs, a number or a list (1e-4)
-decays           of the boosted runs, a name or a list (["auto"]); vanilla runs take the step of the baseline's paper
+decays           of the boosted runs, a name or a list (["auto"]); vanilla runs take the step of the baseline's paper;
+                 "horizon" is 1/sqrt(T), but for Heavy Ball its own
 step             rule of all runs ("auto": the paper's)
 repeats          of a measured cost (50)
 ===============  ======================================================================================================
 
 Each ``[[panel]]`` has a ``[panel.problem]`` table, whose keys depend on its ``kind`` (see `bsfw.experiments.problems`),
-and may have a ``title`` and any key from ``runs`` on, which then holds for this panel instead. ``[quick]`` and
-``[panel.quick]`` say, with the same keys, what ``--quick`` changes. An unknown key or value is refused with what is
-known.
+and may have a ``title`` (with ``{data}`` too) and any key from ``runs`` on, which then holds for this panel instead.
+``[quick]`` and ``[panel.quick]`` say, with the same keys, what ``--quick`` changes. An unknown key or value is refused
+with what is known.
 """
 
 from __future__ import annotations
@@ -67,6 +68,7 @@ BUILT_IN = (
     "data-parameters",
     "estimator-constants",
     "when-to-boost",
+    "movielens",
     "tomography",
     "news20",
     "rcv1-small",
@@ -119,7 +121,8 @@ def missing_data(experiment: Experiment) -> list[str]:
 def built_in_order(name: str) -> tuple[int, str]:
     """Sorting by it puts the built-in experiments in their order, a stand-in in the place of its original, and others
     behind them."""
-    known = "rcv1" if name == _stem(problems.LABELS[problems.STAND_IN]) else name
+    originals = {_stem(problems.LABELS[data]): original for original, data in problems.STAND_INS.items()}
+    known = originals.get(name, name)
     return (BUILT_IN.index(known) if known in BUILT_IN else len(BUILT_IN)), name
 
 
@@ -160,11 +163,11 @@ def _experiment(name: str, table: Table, folder: Path, runs: int | None, quick: 
         problem = problems.resolve(check.as_table(entry["problem"], "[panel.problem]"), folder)
         label = problems.label(problem)
         labels.append(label)
-        title = check.as_text(entry.get("title", label), "title")
+        title = check.as_text(entry.get("title", label), "title").replace("{data}", label)
         tasks = tuple(Task(texts["task"], settings) for settings in sweep.settings(problem, values))
         panels.append(Panel(title, _parameters(problem, values, quick), tasks))
     title = (texts["title"] or name).replace("{data}", ", ".join(dict.fromkeys(labels)))
-    if name == "rcv1" and labels == [problems.LABELS[problems.STAND_IN]]:
+    if name in problems.STAND_INS and set(labels) == {problems.LABELS[problems.STAND_INS[name]]}:
         name = _stem(labels[0])  # the files of an experiment on stand-in data say so
     return Experiment(name, title, texts["view"], texts["reference"], texts["claim"], tuple(panels))
 

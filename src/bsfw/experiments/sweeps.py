@@ -65,10 +65,14 @@ def _estimators(value: Any) -> list[str]:
     return check.as_names(value, ESTIMATORS, "estimators")
 
 
+HORIZON = "horizon"
+"""In `decays`: 1/sqrt(T) (Theorem stoch_fixed_horizon_nonconvex), but for Heavy Ball its own, as in the paper."""
+
+
 def _decays(value: Any) -> list[str]:
     from ..decays import DECAYS
 
-    return check.as_names(value, ("auto", *DECAYS), "decays")
+    return check.as_names(value, ("auto", HORIZON, *DECAYS), "decays")
 
 
 def _step(value: Any) -> str:
@@ -123,6 +127,12 @@ def _methods(values: Table) -> Iterator[Table]:
         yield {"max_rounds": 1, "min_gain": 1e-4, "decay": "auto", "step": values["step"]}
 
 
+def _of_estimator(decay: str, estimator: str) -> str:
+    if decay != HORIZON:
+        return decay
+    return "auto" if estimator == "heavy-ball" else "stochastic-horizon"
+
+
 def _solve(problem: Table, values: Table) -> Iterator[Table]:
     drawn = samplings(values)
     # Seeds outermost: a sweep that is interrupted has all methods in the runs it made.
@@ -134,6 +144,7 @@ def _solve(problem: Table, values: Table) -> Iterator[Table]:
                     "estimator": estimator,
                     "sampling": sampling,
                     **method,
+                    "decay": _of_estimator(method["decay"], estimator),
                     "iterations": values["iterations"],
                     "record_every": values["record_every"] or max(1, values["iterations"] // RECORDED),
                     "seed": seed,
