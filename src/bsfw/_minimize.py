@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import is_foreign
 from .checkpoints import Saver
 from .constraints.base import Constraint
 from .decays import Decay
@@ -146,5 +147,7 @@ def _as_objective(fun: Objective | Callable[..., float], jac: Callable[..., Any]
         return fun
     if not callable(fun):
         raise TypeError(f"fun must be an objective such as bsfw.Logistic(A, y) or a function of x, got {fun!r}.")
-    complex_start = x0 is not None and np.iscomplexobj(x0)
-    return Function(fun, jac, dtype=complex if complex_start else float)
+    if x0 is None or is_foreign(x0):
+        return Function(fun, jac, like=x0)
+    start = np.asarray(x0)
+    return Function(fun, jac, like=start if start.dtype.kind in "fc" else start.astype(float))
