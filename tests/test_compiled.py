@@ -208,8 +208,8 @@ def test_margins_follow_once_rows_have_many_entries_in_the_support(kind):
 
 
 @settings(deadline=None, max_examples=30)
-@given(seed=st.integers(0, 2**32 - 1), writes=st.integers(1, 5), spread=st.sampled_from([0.0, 1.0, 8.0]))
-def test_boost_by_kept_bounds_equals_boost_by_a_sweep(seed, writes, spread):
+@given(seed=st.integers(0, 2**32 - 1), writes=st.integers(1, 5))
+def test_boost_by_kept_bounds_equals_boost_by_a_sweep(seed, writes):
     from bsfw.compiled import estimates, layout
 
     rng = np.random.default_rng(seed)
@@ -228,9 +228,9 @@ def test_boost_by_kept_bounds_equals_boost_by_a_sweep(seed, writes, spread):
         if k == 20:  # the blocks are gone, ||m||^2 is not
             for engine, state in zip(engines, states, strict=True):
                 engine.publish(state)
-        # Few values, so that there are ties, over so wide a range that ||m||^2 loses its digits.
-        for j in rng.integers(n, size=writes):
-            value = rng.integers(-3, 4) * 10.0 ** -round(spread * k / 40)
+        # Few values, so that there are ties; and one that comes and goes, so that ||m||^2 loses its digits.
+        values = [(j, float(rng.integers(-3, 4))) for j in rng.integers(n, size=writes)]
+        for j, value in [*values, (5, 1e9 if k % 5 == 0 else 0.5)]:
             for engine in engines:
                 estimates.write(engine.rule, engine._work(), j, value)
         rounds = [engine.boost_again() for engine in engines]
