@@ -8,7 +8,10 @@ import subprocess
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .data import Problem
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -56,22 +59,15 @@ def _peaks(m: int, n: int) -> dict[str, dict[str, float]]:
     """For each estimator, the peak of a run above the state before it, by tracemalloc and by the resident size.
 
     tracemalloc sees the arrays of NumPy, the resident size (Linux only) those of compiled code as well. A run before
-    takes what is kept with the data (its CSC copy) and the compiled code out of the account.
+    takes what is kept with the data (its CSC copy) and the compiled code out of the account, and of what tracemalloc
+    sees the peak on a tiny problem is subtracted: objects that do not grow with the data.
     """
     import gc
     import tracemalloc
 
-    import numpy as np
-    import scipy.sparse as sp
-
-    from .data import Problem
     from .solvers import ESTIMATORS, Bsfw
 
-    rng = np.random.default_rng(0)
-    rows, columns = np.repeat(np.arange(m), 10), rng.integers(n, size=10 * m)
-    A = sp.csr_array((rng.standard_normal(10 * m), (rows, columns)), shape=(m, n))
-    problem = Problem("memory", A, rng.choice([-1.0, 1.0], m), 100.0, max(1, m // 50))
-    vector = 8.0 * (m + n)
+    problem, tiny, vector = _sparse_problem(m, n), _sparse_problem(20, 20), 8.0 * (m + n)
     found = {}
     for name in ESTIMATORS:
         solver = Bsfw(name)
@@ -80,12 +76,28 @@ def _peaks(m: int, n: int) -> dict[str, dict[str, float]]:
         before = _resident("VmRSS", reset=True)
         solver.seconds(problem, 3, 0)
         resident = _resident("VmHWM") - before
-        tracemalloc.start()
-        solver.seconds(problem, 3, 0)
-        traced = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
-        found[name] = {"traced": traced / vector, "resident": resident / vector}
+        traced = []
+        for case in (problem, tiny):
+            solver.seconds(case, 3, 0)
+            tracemalloc.start()
+            solver.seconds(case, 3, 0)
+            traced.append(tracemalloc.get_traced_memory()[1])
+            tracemalloc.stop()
+        found[name] = {"traced": (traced[0] - traced[1]) / vector, "resident": resident / vector}
     return found
+
+
+def _sparse_problem(m: int, n: int) -> Problem:
+    """Ten nonzeros a row."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from .data import Problem
+
+    rng = np.random.default_rng(0)
+    rows, columns = np.repeat(np.arange(m), 10), rng.integers(n, size=10 * m)
+    A = sp.csr_array((rng.standard_normal(10 * m), (rows, columns)), shape=(m, n))
+    return Problem("memory", A, rng.choice([-1.0, 1.0], m), 100.0, max(1, m // 50))
 
 
 def _resident(field: str, reset: bool = False) -> float:

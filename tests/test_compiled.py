@@ -269,6 +269,51 @@ def test_recording_does_not_change_a_run_with_kept_bounds():
 
 
 @pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
+def test_batch_runs_on_wide_data_keep_bounds_and_equal_the_reference(kind):
+    from bsfw.compiled import layout
+
+    rng = np.random.default_rng(3)
+    m, n = 400, 6_000
+    objective = bsfw.Logistic(
+        sp.random(m, n, density=20 / n, random_state=6, format="csr"), np.where(rng.random(m) > 0.5, 1.0, -1.0)
+    )
+    runs = both_runs(objective, bsfw.L1Ball(20.0), kind(batch_size=8), iterations=150)
+    assert runs[1][0].engine.rule.bounded
+    assert_same_run(runs, tolerance=1e-8)
+
+    solver = bsfw.Solver(objective, bsfw.L1Ball(20.0), kind(batch_size=8))
+    state = solver.init(rng=1)
+    engine = solver.engine(state)
+    kept = 0
+    for _ in range(100):
+        direction = engine.look(state)
+        work = engine._work()
+        if work.whole[layout.BOUNDED]:
+            kept += 1
+            free = np.where(work.slots == 0, np.abs(work.g), 0.0)
+            blocks = np.maximum.reduceat(free, np.arange(0, n, 256))
+            assert (blocks <= np.maximum(work.blocks.view(np.float64), work.real[layout.FLOOR])).all()
+            assert work.real[layout.SQUARES] == pytest.approx(work.g @ work.g, rel=1e-10)
+        engine.advance(state, direction)
+    assert kept > 90
+
+
+@pytest.mark.parametrize("kind", [bsfw.SAGA, bsfw.HeavyBall], ids=lambda k: k.name)
+def test_recording_does_not_change_a_run_by_batches_with_kept_bounds(kind):
+    rng = np.random.default_rng(3)
+    objective = bsfw.Logistic(
+        sp.random(200, 4_000, density=0.004, random_state=6, format="csr"), np.sign(rng.random(200) - 0.5)
+    )
+    runs = [
+        bsfw.minimize(objective, bsfw.L1Ball(5.0), estimator=kind(5), max_iter=200, record_every=every, rng=1)
+        for every in (1, 7, 200)
+    ]
+    for run in runs[1:]:
+        np.testing.assert_array_equal(run.x, runs[0].x)
+        assert run.lmo_calls == runs[0].lmo_calls
+
+
+@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
 @pytest.mark.parametrize("step", ["paper", "image"])
 def test_margins_follow_from_the_start_where_columns_are_very_short(kind, step):
     rng = np.random.default_rng(5)

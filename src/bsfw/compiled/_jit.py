@@ -45,3 +45,13 @@ def prefetch(typingctx: Any, array: Any, position: Any) -> Any:
         return context.get_dummy_value()
 
     return types.void(array, types.uint64), code
+
+
+@intrinsic
+def bits_of(typingctx: Any, number: Any) -> Any:
+    """The 64 bits of a float64 as an int64."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), code

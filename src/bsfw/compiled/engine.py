@@ -48,8 +48,11 @@ MANY_VERTICES = 32
 follow x before the support is crowded."""
 SWEPT = 16
 """A sweep over n that many times the entries of the rows of a batch takes longer than to read those."""
-WIDE = 256
-"""With n so many times what an iteration writes into m, Boost keeps bounds of |m| instead of a sweep over m."""
+WIDE, WIDE_ROWS = 256, 4
+"""With n so many times the coordinates, or the entries of rows, that an iteration writes into m, Boost keeps bounds of
+|m| instead of a sweep over m."""
+FLOOR_SHARE = 0.7
+"""Rows are written with no care for the bounds of what is below this share of the largest."""
 CHUNK_SECONDS = 0.05
 """About so long one call runs, so that max_seconds, Ctrl-C and progress are noticed."""
 
@@ -118,7 +121,8 @@ class CompiledEngine:
             image=isinstance(solver.step_rule, ImageStep),
             may_follow=size > 0 and not self.coordinate and not isinstance(self.objective.A, np.ndarray),
             folds=self._folds(size),
-            bounded=kind == layout.L1 and self.coordinate and self.n >= WIDE * size,
+            bounded=kind == layout.L1 and self._writes_little(size),
+            floor=0.0 if self.coordinate else FLOOR_SHARE,
             exact=estimator.exact,
             searches=isinstance(solver.step_rule, (ShortStep, LineSearch)),
         )
@@ -167,6 +171,13 @@ class CompiledEngine:
         A = self.objective.A
         entries = batch * (A.size if isinstance(A, np.ndarray) else A.nnz) / self.m
         return self.n <= min(2 * entries, 3 * self.m)
+
+    def _writes_little(self, size: int) -> bool:
+        """Whether an iteration writes so little into m that bounds of |m| cost less than a sweep over m."""
+        A = self.objective.A
+        if self.coordinate or isinstance(A, np.ndarray):
+            return self.coordinate and self.n >= WIDE * size
+        return 0 < WIDE_ROWS * size * A.nnz <= self.n * self.m and not self._folds(size)
 
     def _model(self) -> Model:
         objective = self.objective
@@ -394,9 +405,9 @@ class CompiledEngine:
         """Boost at the present x and m once more, without a trace of it in the run; for benchmarks. Returns K_t."""
         rule, work, calls = self.rule, self._work(), self.memory["whole"][layout.LMO_CALLS]
         boost(
-            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, rule.bounded, work.g,
-            work.slots, work.coordinates, work.x, work.q, work.held, work.residual, work.blocks, work.whole, work.real,
-            work.log,
+            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, rule.bounded, rule.floor,
+            work.g, work.slots, work.coordinates, work.x, work.q, work.held, work.residual, work.blocks, work.whole,
+            work.real, work.log,
         )  # fmt: skip
         self.memory["whole"][layout.LMO_CALLS] = calls
         return int(self.memory["whole"][layout.ROUNDS])

@@ -7,6 +7,7 @@ import numpy as np
 from . import losses
 from ._jit import jit
 from .layout import (
+    BOUNDED,
     COORDINATE_GRADIENTS,
     COUNT,
     CROWDED,
@@ -74,7 +75,19 @@ def mark_support(work):
 
 
 @jit()
-def add_batch(model, work, other, table, unit, store, factor):
+def forget_bounds(work):
+    """All of g is new: Boost must sweep it."""
+    work.whole[BOUNDED], work.real[SQUARES] = 0, -np.inf
+
+
+@jit(forceinline=True)
+def kept_keys(rule, work):
+    """The bounds of the blocks as floats, for those who write into g; none where they are not kept."""
+    return work.blocks[: work.blocks.size if rule.bounded else 0].view(np.float64)
+
+
+@jit()
+def add_batch(model, rule, work, other, table, unit, store, factor):
     """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
     whole, bits = work.whole, work.bits
     looks = whole[CROWDED] == 0 or whole[ITERATION] % LOOK_AGAIN == 0
@@ -106,6 +119,8 @@ def add_batch(model, work, other, table, unit, store, factor):
         factor,
         work.change,
         work.g,
+        kept_keys(rule, work),
+        work.real,
     )
     if bits.size > 0:
         whole[CROWDED] = hits * model.y.size * FORESEEN > work.batch.size * model.data.size
@@ -123,7 +138,11 @@ def settle(g, base, share):
 def combine_table(model, work, factor):
     """g = factor A^T table."""
     work.g[:] = 0.0
-    add_rows(model.data, model.indices, model.indptr, None, work.everyone, factor, work.g)
+    keys = work.blocks[:0].view(np.float64)
+    add_rows(
+        model.data, model.indices, model.indptr, None, work.everyone, factor, work.g, work.slots, keys, work.real
+    )  # fmt: skip
+    forget_bounds(work)
 
 
 @jit()
@@ -156,6 +175,8 @@ def estimate(model, rule, work, rate, rng):
         return DONE
     whole, real, g, table, batch, change = work.whole, work.real, work.g, work.everyone, work.batch, work.change
     t, m, b = whole[ITERATION], model.y.size, batch.size
+    if t % SUM_AGAIN == 0:
+        real[SQUARES] = -np.inf  # unknown: g is swept
     passed, follows = whole[PHASE] == PASSED, work.margins.size > 0
     if rule.may_follow and not follows and whole[CROWDED] and not passed:
         return FOLLOW
@@ -175,13 +196,15 @@ def estimate(model, rule, work, rate, rng):
         if rate == 1.0:
             g[:] = 0.0
             real[SCALE] = 1.0
+            forget_bounds(work)
         else:
             real[SCALE] *= 1.0 - rate
             if real[SCALE] < TINY:
                 g *= real[SCALE]
                 real[SCALE] = 1.0
+                forget_bounds(work)
         draw(rng, m, work.marked, batch)
-        add_batch(model, work, work.x[:0], table[:0], 1.0, False, rate / (b * real[SCALE]))
+        add_batch(model, rule, work, work.x[:0], table[:0], 1.0, False, rate / (b * real[SCALE]))
         whole[SAMPLE_GRADIENTS] += b
         return DONE
     if not passed:
@@ -189,6 +212,7 @@ def estimate(model, rule, work, rate, rng):
         if here and rule.estimator == SAG and rule.zeros:
             return DONE
         if here or at_previous:
+            forget_bounds(work)
             whole[PASS_AT_PREVIOUS] = at_previous
             whole[PHASE] = PASSED
             return FULL_PASS
@@ -210,19 +234,20 @@ def estimate(model, rule, work, rate, rng):
             settle(g, work.base, b / m if rule.estimator == SAGA else 0.0)
         else:
             back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
-            add_rows(model.data, model.indices, model.indptr, batch, change, back, g)
+            keys = kept_keys(rule, work)
+            add_rows(model.data, model.indices, model.indptr, batch, change, back, g, work.slots, keys, real)
     draw(rng, m, work.marked, batch)
     if rule.estimator == SARAH:
-        add_batch(model, work, work.previous, table[:0], 1.0, False, 1.0 / b)
+        add_batch(model, rule, work, work.previous, table[:0], 1.0, False, 1.0 / b)
         whole[SAMPLE_GRADIENTS] += 2 * b
         return DONE
     if rule.estimator == SAG:
         refresh = t % rule.refresh == 0
-        add_batch(model, work, work.x[:0], table, 1.0 / m, True, 0.0 if refresh else 1.0)
+        add_batch(model, rule, work, work.x[:0], table, 1.0 / m, True, 0.0 if refresh else 1.0)
         if refresh:
             combine_table(model, work, 1.0)
     else:  # L-SVRG's table stays that of the reference point
-        add_batch(model, work, work.x[:0], table, 1.0, rule.estimator == SAGA, 1.0 / b)
+        add_batch(model, rule, work, work.x[:0], table, 1.0, rule.estimator == SAGA, 1.0 / b)
     whole[SAMPLE_GRADIENTS] += b
     return DONE
 

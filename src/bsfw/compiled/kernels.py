@@ -108,6 +108,7 @@ def look(model, rule, work, rate, rng):
             rule.min_gain,
             rule.zero,
             rule.bounded,
+            rule.floor,
             work.g,
             work.slots,
             work.coordinates,

@@ -21,7 +21,7 @@ from __future__ import annotations
     PASS_AT_PREVIOUS,  # whether the full pass asked for is at x^{t-1}
     CROWDED,  # whether many entries of a row are in the support
     MARGINS_AT,  # the iteration whose x the margins are of
-    BOUNDED,  # whether the blocks hold upper bounds of |g|; only where the rule keeps them
+    BOUNDED,  # whether the blocks hold upper bounds of |g| above FLOOR; only where the rule keeps them
     WHOLE_SIZE,
 ) = range(19)
 
@@ -41,8 +41,9 @@ from __future__ import annotations
     MARGIN_SCALE,  # A x = MARGIN_SCALE * margins
     SQUARES,  # ||g||^2, kept along with the bounds; -inf if unknown
     MOST,  # the largest it was since it was summed
+    FLOOR,  # what the bounds leave out: a block may have |g| up to this beside its bound
     REAL_SIZE,
-) = range(15)
+) = range(16)
 
 ESTIMATE, PASSED, BOOST, MOVE = range(4)
 """Phases of an iteration; PASSED is in the middle of the estimate, after the full pass it asked for. A kernel may

@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ._jit import jit
+from ._jit import bits_of, jit
 from .layout import (
     ACCEPTED,
     ALIGNMENT,
@@ -23,6 +23,7 @@ from .layout import (
     COUNT,
     DISTANCE,
     DONE,
+    FLOOR,
     GAP,
     GROW,
     L1,
@@ -85,20 +86,27 @@ def sweep_absolute(g, blocks):
 
 @jit(fastmath={"reassoc", "nsz", "contract"})
 def survey(held, q, x, total, count, residual):
-    """<psi, psi>, <psi, m>, <psi, x> for psi = q - total x, and m + psi into `residual`."""
+    """<psi, psi>, <psi, m>, <psi, x> for psi = q - total x, and m + psi into `residual`, of which the bits of the
+    largest magnitude come last (as in `sweep_absolute`), -1 if there is none."""
     pp = pm = px = 0.0
+    largest = np.int64(-1)
     for k in range(np.uint64(1), np.uint64(count + 1)):
         psi = q[k] - total * x[k]
         pp += psi * psi
         pm += psi * held[k]
         px += psi * x[k]
-        residual[k] = held[k] + psi
-    return pp, pm, px
+        entry = held[k] + psi
+        largest = max(largest, bits_of(entry) & ABSOLUTE)
+        residual[k] = entry
+    return pp, pm, px, largest
 
 
 @jit()
-def best_held(kind, residual, weights, coordinates, count):
-    """Largest key in the compact arrays, its slot and its coordinate, of equal keys that of the first coordinate."""
+def best_held(kind, residual, largest, weights, coordinates, count):
+    """Largest key in the compact arrays, its slot and its coordinate, of equal keys that of the first coordinate.
+
+    On the l1 ball `largest` has the bits of the key already.
+    """
     if count == 0:
         return -math.inf, 0, -1
     if kind != L1:
@@ -108,10 +116,7 @@ def best_held(kind, residual, weights, coordinates, count):
             if key > best or (key == best and coordinates[k] < where):
                 best, slot, where = key, k, coordinates[k]
         return best, slot, where
-    bits = residual.view(np.int64)  # as in `sweep_absolute`
-    largest = np.int64(-1)
-    for k in range(np.uint64(1), np.uint64(count + 1)):
-        largest = max(largest, bits[k] & ABSOLUTE)
+    bits = residual.view(np.int64)
     slot, where = 0, -1
     for k in range(np.uint64(1), np.uint64(count + 1)):
         if bits[k] & ABSOLUTE == largest and (slot == 0 or coordinates[k] < where):
@@ -149,18 +154,24 @@ def scan_block(kind, g, weights, b):
 
 
 @jit()
-def best_block(kind, g, weights, blocks, bounded):
+def best_block(kind, g, weights, blocks, bounded, share, real):
     """Largest key of all blocks, and the first block that has it.
 
-    Of upper bounds the largest is made exact until one is found that is so already.
+    Of upper bounds the largest is made exact until one is found that is so already; only if that is not above the
+    FLOOR, all of g is swept. The floor is then raised to a `share` of it: whoever writes into g need not care for less.
     """
     keys = blocks.view(np.float64)
     while True:
         top, block = largest_block(kind, blocks)
         if not bounded:
             return top, block
+        if top <= real[FLOOR] and real[FLOOR] > 0.0:
+            sweep_absolute(g, blocks)
+            real[FLOOR] = 0.0
+            continue
         exact, _ = scan_block(kind, g, weights, block)
         if exact >= top:
+            real[FLOOR] = max(real[FLOOR], share * top)
             return top, block
         keys[block] = exact
 
@@ -189,6 +200,7 @@ def boost(
     min_gain,
     zero,
     bounded,
+    share,
     g,
     slots,
     coordinates,
@@ -209,8 +221,9 @@ def boost(
     slot left for a visited coordinate or no row in the log.
 
     With `bounded`, which is for the l1 ball, there is no sweep: the blocks hold upper bounds of |g| outside of the
-    slots, raised by whoever writes into g (`estimates.write`), and ||g||^2 is kept likewise. That is exact, and pays
-    where an iteration writes few coordinates.
+    slots, raised by whoever writes into g (`estimates.write`, `rows.row_add`), and ||g||^2 is kept likewise. That is
+    exact, and pays where an iteration writes few coordinates; where it writes more of them, only what exceeds the
+    FLOOR, a `share` of the largest bound.
     """
     count = before = whole[COUNT]
     keys = blocks.view(np.float64)
@@ -231,6 +244,7 @@ def boost(
             squares = real[SQUARES]
         else:
             squares = sweep_absolute(g, blocks)
+            real[FLOOR] = 0.0
             for k in range(1, count + 1):
                 squares += held[k] * held[k]
             whole[BOUNDED] = bounded
@@ -245,10 +259,12 @@ def boost(
     norm_m = math.sqrt(squares)
     status = DONE if math.isfinite(norm_m) else NOT_FINITE
     total, alignment, rounds, accepted = 0.0, -1.0, 0, 0
-    top, block = best_block(kind, g, weights, blocks, bounded)
+    pp, pm, current = 0.0, 0.0, True  # of psi = 0
+    top, block = best_block(kind, g, weights, blocks, bounded, share, real)
     while rounds < max_rounds and status == DONE:
-        pp, pm, px = survey(held, q, x, total, count, residual)
-        best, slot, where = best_held(kind, residual, weights, coordinates, count)
+        pp, pm, px, largest = survey(held, q, x, total, count, residual)
+        current = True
+        best, slot, where = best_held(kind, residual, largest, weights, coordinates, count)
         # A key equal to that of a neutralised coordinate is no candidate: every coordinate may be in the slots.
         if top > -neutral and top >= best:
             _, j = scan_block(kind, g, weights, block)
@@ -307,7 +323,7 @@ def boost(
             slots[where] = slot
             g[where] = neutral
             keys[where // BLOCK], _ = scan_block(kind, g, weights, where // BLOCK)
-            top, block = best_block(kind, g, weights, blocks, bounded)
+            top, block = best_block(kind, g, weights, blocks, bounded, share, real)
             if rounds == 1:
                 whole[VERTEX_SLOT] = slot
         if log.shape[0] > 0:
@@ -315,9 +331,10 @@ def boost(
         accepted += 1
         q[slot] += lam * value
         total += lam
-        alignment = gained
+        alignment, current = gained, False
     q[0] = 0.0
-    pp, pm, _ = survey(held, q, x, total, count, residual)
+    if not current:
+        pp, pm, _, _ = survey(held, q, x, total, count, residual)
     for k in range(1, count + 1):
         g[coordinates[k]] = held[k]
     if status != DONE:

@@ -17,6 +17,7 @@ from numba.extending import overload
 
 from .._arrays import Array
 from ._jit import jit
+from .layout import REAL_SIZE
 from .rows import add_rows, column, member, row_dot
 from .work import Model
 
@@ -152,7 +153,8 @@ def gradient(model: Model, slopes: Array, g: Array) -> None:
     factor = 1.0 / model.y.size
     if model.columns.size == 0:
         g[:] = 0.0
-        add_rows(model.data, model.indices, model.indptr, None, slopes, factor, g)
+        nothing = np.empty(0, dtype=np.uint32), np.empty(0), np.zeros(REAL_SIZE)  # no bounds are kept here
+        add_rows(model.data, model.indices, model.indptr, None, slopes, factor, g, *nothing)
         return
 
     def part(first: int, last: int) -> None:

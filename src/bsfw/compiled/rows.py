@@ -15,11 +15,14 @@ from numba.extending import overload
 
 from . import losses
 from ._jit import jit, prefetch
+from .layout import FLOOR, SQUARES
 
 AHEAD = 4
 """Rows by which `ask_for_row` runs ahead."""
 LINE, HALF_LINE = np.uint64(16), np.uint64(8)
 """Entries per cache line of 32-bit indices, and of 64-bit data."""
+BLOCK_BITS = np.uint64(8)
+"""Coordinate j is in block j >> 8 of the keys of the LMO."""
 WORD, LAST_BIT = np.uint64(6), np.uint64(63)
 """Coordinate j is bit j & 63 of word j >> 6 of the set that `held_in` looks into."""
 
@@ -123,19 +126,38 @@ def _rare_dots(data, indices, indptr, i, slots, coordinates, count, x, other, bi
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
-def row_add(data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any) -> Any:
-    """g += coefficient a_i. O(nonzeros of the row)."""
+def row_add(
+    data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any, slots: Any, keys: Any, floor: Any
+) -> Any:
+    """g += coefficient a_i. O(nonzeros of the row).
+
+    With `keys` (sparse rows only) the bounds of the blocks are raised where |g| > floor comes in outside of the slots.
+    That is rare, so that the branch is foreseen. Returns by how much ||g||^2 grew, 0 without keys.
+    """
 
 
 @overload(row_add, jit_options={"forceinline": True})
-def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
-    def dense(data, indices, indptr, i, coefficient, g):
+def _row_add(data, indices, indptr, i, coefficient, g, slots, keys, floor) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, coefficient, g, slots, keys, floor):
         for j in range(np.uint64(g.size)):
             g[j] += coefficient * data[i, j]
+        return 0.0
 
-    def sparse(data, indices, indptr, i, coefficient, g):
+    def sparse(data, indices, indptr, i, coefficient, g, slots, keys, floor):
+        grown = 0.0
+        if keys.size == 0:
+            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+                g[np.uint64(indices[p])] += coefficient * data[p]
+            return grown
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            g[np.uint64(indices[p])] += coefficient * data[p]
+            j = np.uint64(indices[p])
+            held, added = g[j], coefficient * data[p]
+            value = held + added
+            g[j] = value
+            grown += added * (value + held)
+            if abs(value) > floor and slots[j] == 0:
+                keys[j >> BLOCK_BITS] = max(keys[j >> BLOCK_BITS], abs(value))
+        return grown
 
     return dense if isinstance(indices, types.NoneType) else sparse
 
@@ -176,7 +198,7 @@ def _column(data, indices, indptr, j) -> Callable[..., Any]:
 @jit()
 def batch_changes(
     data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, other, table, unit,
-    store, margins, scale, earlier, factor, change, g,
+    store, margins, scale, earlier, factor, change, g, keys, real,
 ):  # fmt: skip
     """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), its change from an old slope (into
     change[k], where that is kept), and g += factor change a_i, while the row is in the cache.
@@ -184,9 +206,10 @@ def batch_changes(
     The old slope is that at `other`, or table[i] (which `store` then replaces), or zero: an empty array means that it
     is not used. Table and changes are in units of `unit`. With `margins` no row is read for the slope: <a_i, x> is
     scale margins[i], and that of `other` is in `earlier`. With `bits` rows are taken to have few entries in the
-    support (`rare_dots`). Returns how many they had.
+    support (`rare_dots`). Returns how many they had. With `keys` the bounds of |g| and ||g||^2 are kept in
+    them and in `real`, as `onehot.boost` says.
     """
-    weighted, hits = weight.size > 0, 0
+    weighted, hits, grown, floor = weight.size > 0, 0, 0.0, real[FLOOR]
     for k in range(min(AHEAD, batch.size)):
         ask_for_row(data, indices, indptr, batch[k])
     for k in range(batch.size):
@@ -219,15 +242,19 @@ def batch_changes(
         if change.size > 0:
             change[k] = d
         if factor != 0.0 and d != 0.0:
-            row_add(data, indices, indptr, i, factor * d, g)
+            grown += row_add(data, indices, indptr, i, factor * d, g, slots, keys, floor)
+    real[SQUARES] += grown
     return hits
 
 
 @jit()
-def add_rows(data, indices, indptr, batch, coefficients, factor, g):
-    """g += factor * sum_k coefficients[k] a_i over the samples i of the batch."""
+def add_rows(data, indices, indptr, batch, coefficients, factor, g, slots, keys, real):
+    """g += factor * sum_k coefficients[k] a_i over the samples i of the batch; with `keys` as `batch_changes` does."""
+    grown, floor = 0.0, real[FLOOR]
     for k in range(coefficients.size):
         if k + AHEAD < coefficients.size:
             ask_for_row(data, indices, indptr, member(batch, k + AHEAD))
         if coefficients[k] != 0.0:
-            row_add(data, indices, indptr, member(batch, k), factor * coefficients[k], g)
+            i = member(batch, k)
+            grown += row_add(data, indices, indptr, i, factor * coefficients[k], g, slots, keys, floor)
+    real[SQUARES] += grown

@@ -42,6 +42,7 @@ class Rule(NamedTuple):
     may_follow: bool
     folds: bool
     bounded: bool
+    floor: float
     exact: bool
     searches: bool
 

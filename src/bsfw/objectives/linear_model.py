@@ -16,8 +16,8 @@ from .base import Line, Objective
 
 _BLOCK = 2**20
 """Entries of a temporary array in `forward_differences`."""
-FEW_ROWS, ENTRIES_AT_ONCE = 2**16, 2**17
-"""Up to so many rows a full pass is one step, beyond that its steps have about so many entries."""
+FEW_ROWS, ROWS_AT_ONCE = 2**16, 2**13
+"""Up to so many rows a full pass is one step, beyond that its steps have so many."""
 
 
 class LinearLine(Line):
@@ -142,26 +142,27 @@ class LinearModel(Objective):
 
     def _value(self, x: Array) -> float:
         x = np.asarray(x, dtype=self.dtype)
-        parts = (self._sum_of_losses((A @ x).astype(np.float64, copy=False), rows) for rows, A in self._row_blocks())
+        parts = (self._sum_of_losses((A @ x).astype(np.float64, copy=False), rows) for rows, A, _ in self._row_blocks())
         return sum(parts) / self.n_samples
 
     def _gradient(self, x: Array) -> Array:
         x, gradient = np.asarray(x, dtype=self.dtype), None
-        for rows, A in self._row_blocks():
-            part = A.T @ self.derivatives(A @ x, rows)
+        for rows, A, transpose in self._row_blocks():
+            part = transpose @ self.derivatives(A @ x, rows)
             gradient = part if gradient is None else np.add(gradient, part, out=gradient)
         assert gradient is not None
         gradient /= self.n_samples
         return gradient
 
-    def _row_blocks(self) -> Iterator[tuple[slice, Any]]:
-        """The rows of A in parts: of many samples, copies of the rows and what a loss makes of their margins on its
-        way stay small beside the data."""
-        m, entries = self.n_samples, self.A.size if isinstance(self.A, np.ndarray) else self.A.nnz
-        step = m if m <= FEW_ROWS else max(1, min(FEW_ROWS // 4, ENTRIES_AT_ONCE * m // max(entries, 1)))
-        for first in range(0, m, step):
-            rows = slice(first, min(m, first + step))
-            yield rows, self.A if step == m else self.A[rows]
+    def _row_blocks(self) -> Iterator[tuple[slice, Any, Any]]:
+        """The rows of A in parts with their transposes: what a loss makes of their margins on its way stays small."""
+        m = self.n_samples
+        if m <= FEW_ROWS:
+            yield slice(0, m), self.A, self.A.T
+            return
+        for first in range(0, m, ROWS_AT_ONCE):
+            rows = slice(first, min(m, first + ROWS_AT_ONCE))
+            yield rows, *_views(self.A, rows)
 
     def _batch_gradient(self, x: Array, batch: Array) -> Array:
         rows = self.A[batch]  # once for both products
@@ -301,3 +302,17 @@ class LinearModel(Objective):
             return max(float(top), 0.0) * (1 + 1e-12)  # rounding of a backward stable solver
         gram = LinearOperator((size, size), matvec=lambda v: B.T @ (B @ v), dtype=np.dtype(np.float64))
         return largest_magnitude(gram, ceiling=float(self._squared_row_norms().sum()))
+
+
+def _views(A: Any, rows: slice) -> tuple[Any, Any]:
+    """A[rows] and its transpose. Of a CSR array neither SciPy's slices nor its constructors give views."""
+    if isinstance(A, np.ndarray):
+        return A[rows], A[rows].T
+    from scipy.sparse import csc_array, csr_array
+
+    start, stop, size = A.indptr[rows.start], A.indptr[rows.stop], rows.stop - rows.start
+    part, transpose = csr_array((size, A.shape[1]), dtype=A.dtype), csc_array((A.shape[1], size), dtype=A.dtype)
+    indptr = A.indptr[rows.start : rows.stop + 1] - start
+    for view in (part, transpose):
+        view.data, view.indices, view.indptr = A.data[start:stop], A.indices[start:stop], indptr
+    return part, transpose
