@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -16,6 +17,7 @@ from .decays import Decay
 from .estimators import Estimator
 from .objectives.base import Objective
 from .objectives.function import Function
+from .phases import default_gap_every
 from .results import Result
 from .solver import Callback, Limits, Schedule, Solver
 from .steps import Step
@@ -33,6 +35,7 @@ def minimize(
     decay: str | Decay | Callable[[int], float] = "auto",
     step: str | Step = "auto",
     method: str = "boosted",
+    end_phase: str | None = None,
     max_iter: int = 1000,
     max_seconds: float | None = None,
     max_gradients: int | None = None,
@@ -58,7 +61,8 @@ def minimize(
         Gradient of a plain `fun`. Without it only ``estimator=bsfw.ZOJA()`` works. A plain function counts as
         nonconvex; wrap it as ``bsfw.Function(fun, jac, quasar_rho=1.0)`` to say that it is convex.
     x0 : array, optional
-        Feasible start. Default: lmo of the gradient at the origin (or at the set's start vertex).
+        Feasible start. Default: lmo of the gradient at the origin (or at the set's start vertex); the corrective
+        method starts at the origin itself if that is feasible.
     estimator : Estimator, optional
         What stands in for the gradient; default: the exact gradient.
     max_rounds : int, optional
@@ -76,15 +80,24 @@ def minimize(
         problem); or a classical one with an active set, "away", "pairwise", "blended-pairwise", which search along
         their direction and converge linearly for a strongly convex f over a polytope (field `active_set`). All but
         the first need the exact gradient.
+    end_phase : {"corrective"}, optional
+        For method="boosted" with a stochastic estimator on a linear model: go over to the corrective method, and with
+        it to the exact gradient, at a check of the exact gap where the estimator's error has come to dominate the gap
+        or the gap has stopped halving, at the latest at the first one from max_iter / 2 on
+        (`bsfw.phases.reason_to_switch` has the rule). The field `switch` of the result says where and why, the columns
+        `phase`, `error` and `switch` of the trace show it. The limits below are for both phases together: a budget of
+        seconds, gradients or LMO calls may end the run before the switch.
     max_iter : int
-        T, the number of iterations.
+        T, the number of iterations; also the horizon of the decays that have one.
     max_seconds, max_gradients, max_lmo_calls : optional
         Budgets: seconds in the algorithm, sample plus coordinate gradients, LMO calls.
     gap_tol : float, optional
         Stop once the exact Frank-Wolfe gap is at most this. With a stochastic estimator the exact gap is computed
         every `gap_every` iterations (default: as often as iterations are recorded), off the clock and counted apart.
     gap_every : int, optional
-        Compute the exact gap so often in a stochastic run, also without gap_tol.
+        Compute the exact gap so often in a stochastic run, also without gap_tol. With an end phase the default is about
+        once per pass over the samples (or coordinates), and at least 20 times in max_iter iterations; a check costs a
+        full gradient and an LMO call, in `check_seconds` and `check_counts`.
     record_every : int, optional
         Iterations between two rows of the trace; default max_iter / 100.
     rng : numpy.random.Generator, int or None
@@ -120,17 +133,19 @@ def minimize(
     limits = Limits(max_iter, max_seconds, max_gradients, max_lmo_calls, gap_tol)
     if record_every is None:
         record_every = max(1, max_iter // 100)
-    if gap_every is None and gap_tol is not None:
-        gap_every = record_every
     if checkpoint is None and every is not None:
         raise ValueError("every= is the number of iterations between two checkpoints; give checkpoint= as well.")
     if checkpoint is not None and every is None:
         every = max(1, max_iter // 10)
-    schedule = Schedule(record_every, gap_every, every)
     solver = Solver(
         objective, constraint, estimator, max_rounds=max_rounds, min_gain=min_gain, decay=decay, step=step,
-        horizon=max_iter, shape=None if x0 is None else np.shape(x0), method=method,
+        horizon=max_iter, shape=None if x0 is None else np.shape(x0), method=method, end_phase=end_phase,
     )  # fmt: skip
+    if gap_every is None and end_phase is not None:
+        gap_every = default_gap_every(solver.estimator, objective.n_samples, math.prod(solver.shape), max_iter)
+    elif gap_every is None and gap_tol is not None:
+        gap_every = record_every
+    schedule = Schedule(record_every, gap_every, every)
     saver = None
     if checkpoint is not None:
         if Path(checkpoint).exists():

@@ -19,11 +19,14 @@ from .constraints.base import Constraint
 from .estimators import ESTIMATORS
 from .lowrank import LowRank
 from .objectives.base import Counts, Objective
+from .phases import Check, Switch
 from .results import Result, Trace
 from .solver import Callback, Limits, Schedule, Solver, State
 from .steps import STEPS
 
-FORMAT = "bsfw checkpoint 2"
+FORMAT = "bsfw checkpoint 3"
+READABLE = ("bsfw checkpoint 2", FORMAT)
+"""Format 2 knew no end phase, and at first no method but the boosted one."""
 _PLAIN = ("iteration", "lmo_calls", "boosted_steps", "seconds", "check_lmo_calls", "check_seconds")
 
 
@@ -40,6 +43,7 @@ def describe(solver: Solver) -> dict[str, Any]:
         "max_rounds": solver.max_rounds,
         "min_gain": solver.min_gain,
         "method": solver.method,
+        "end_phase": solver.end_phase,
         "shape": list(solver.shape),
     }
 
@@ -70,6 +74,8 @@ class Saver:
             "check_counts": dataclasses.asdict(state.check_counts),
             "rng": rng_state(state.rng),
             "engine": state.engine_name,
+            "checks": state.checks,
+            "switch": None if state.switch is None else dataclasses.asdict(state.switch),
             "kind": kind(state.x),
         }
         arrays = {"x": state.x, "x_previous": state.x_previous, "m": state.m}
@@ -92,12 +98,13 @@ def read_checkpoint(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
         with path.open("rb") as raw, np.load(raw, allow_pickle=False) as file:
             contents = {name: file[name] for name in file.files}
         meta = json.loads(str(contents.pop("meta")))
-        known = meta["format"] == FORMAT
+        known = meta["format"] in READABLE
     except (KeyError, TypeError, ValueError, OSError, EOFError, zipfile.BadZipFile):
         raise ValueError(f"{path} is not a bsfw checkpoint, or it is damaged.") from None
     if not known:
         raise ValueError(f"{path} has the format {meta['format']!r}; this version of bsfw reads {FORMAT!r}.")
-    return meta, contents
+    meta["solver"] = {"method": "boosted", "end_phase": None} | meta["solver"]
+    return {"checks": [], "switch": None} | meta, contents
 
 
 def _group(contents: dict[str, Any], prefix: str) -> dict[str, Any]:
@@ -120,6 +127,7 @@ def _solver(meta: dict[str, Any], objective: Objective, constraint: Constraint) 
         step=STEPS[step](**step_fields),
         shape=tuple(settings["shape"]),
         method=settings["method"],
+        end_phase=settings["end_phase"],
     )
 
 
@@ -191,6 +199,8 @@ def resume(
         check_counts=Counts(**meta["check_counts"]),
         trace=Trace(_group(contents, "trace.")),
         engine_name=meta["engine"],
+        checks=[Check(*check) for check in meta["checks"]],
+        switch=None if meta["switch"] is None else Switch(**meta["switch"]),
         **meta["state"],
     )
     saver = Saver(path, solver, limits, schedule)

@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from .solver import Limits, Solver, State
 
 
-METHODS = ("boosted", "corrective", "away", "pairwise", "blended-pairwise")
-"""Ways to choose a direction. All but the first keep an active set, and need the exact gradient and a line search."""
-
-
 class Engine(Protocol):
     """What the solver's loop asks. All times go to `state.seconds`, all counts to the state's counters."""
 
@@ -100,7 +96,7 @@ class ReferenceEngine:
 
 
 def choose_engine(solver: Solver, state: State, wanted: str) -> Engine:
-    """The engine of this run: its method's, the one it began with, the one `wanted`, or the fastest that fits."""
+    """The engine of this phase: its method's, the one it began with, the one `wanted`, or the fastest that fits."""
     if solver.method == "corrective":
         from .corrective import corrective_engine
 

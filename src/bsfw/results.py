@@ -70,7 +70,8 @@ class Result(dict[str, Any]):
     sample_gradients, coordinate_gradients, lmo_calls : int
         What else the algorithm asked, counted as evaluated, the start included.
     boosting_percentage : float
-        Share of the iterations with gamma_t < 1 (paper, eq. boosting_per); nan for vanilla Frank-Wolfe.
+        Share of the iterations with gamma_t < 1 (paper, eq. boosting_per), before the end phase if there was one; nan
+        for vanilla Frank-Wolfe and the methods that do not boost.
     seconds : float
         Time in the algorithm, metrics excluded.
     check_counts : Counts
@@ -82,9 +83,12 @@ class Result(dict[str, Any]):
     trace : Trace
         The recorded iterations.
     active_set : ActiveSet
-        Atoms of x and their weights; only for the methods "away", "pairwise" and "blended-pairwise".
+        Atoms of x and their weights; only for the methods that keep one: all but "boosted", also as an end phase.
     multiplier : float
-        Of the constraint at x; only for the method "corrective".
+        Of the constraint at x; only for the method "corrective", also as an end phase, on l1 balls and simplices.
+    switch : Switch or None
+        Where and why the run went over to its end phase: `iteration`, `reason` ("error", "stalled" or "halfway"),
+        `gap`, `error`; None if it did not. Only in a run with `end_phase`.
     """
 
     def __getattr__(self, name: str) -> Any:
@@ -129,8 +133,11 @@ COLUMNS: dict[str, Any] = {
     "lmo_calls": np.int64,
     "seconds": float,
 }
-"""Columns of a trace. A row describes x^t and what it cost to reach it, and the step taken from it (rounds, eta, gamma,
-alignment, boosted); the row of the last iterate has no step: 0 rounds and nan."""
+"""Columns of every trace. A row describes x^t and what it cost to reach it, and the step taken from it (rounds, eta,
+gamma, alignment, boosted); the row of the last iterate has no step: 0 rounds and nan."""
+PHASE_COLUMNS: dict[str, Any] = {"phase": str, "error": float, "switch": str}
+"""Columns beside these in a run with an end phase: the method that takes the step from x^t; the estimator's error at an
+exact gap check (`bsfw.phases.Check`), else nan; the reason of the switch in the row where it happened, else ''."""
 
 
 class Trace:
@@ -142,7 +149,8 @@ class Trace:
     Parameters
     ----------
     columns : dict of arrays, optional
-        The columns of a trace that exists already; beside `COLUMNS` those of the objective's `metrics`.
+        The columns of a trace that exists already; beside `COLUMNS` those of the objective's `metrics`, and
+        `PHASE_COLUMNS`.
     """
 
     def __init__(self, columns: dict[str, Any] | None = None) -> None:
@@ -164,7 +172,7 @@ class Trace:
     def __getitem__(self, name: str) -> Array:
         if name not in self._columns:
             raise KeyError(f"a trace has no column {name!r}; it has {', '.join(self._columns)}.")
-        return np.array(self._columns[name], dtype=COLUMNS.get(name, float))
+        return np.array(self._columns[name], dtype=(COLUMNS | PHASE_COLUMNS).get(name, float))
 
     def columns(self) -> dict[str, Array]:
         """All columns as arrays."""
@@ -192,7 +200,7 @@ class Trace:
             with atomic_write(path, "w") as file:
                 file.write(",".join(columns) + "\n")
                 for row in zip(*(column.tolist() for column in columns.values()), strict=True):
-                    file.write(",".join(map(repr, row)) + "\n")
+                    file.write(",".join(cell if isinstance(cell, str) else repr(cell) for cell in row) + "\n")
         else:
             raise ValueError(f"a trace is saved as .npz or .csv, got {Path(path).name!r}.")
 

@@ -30,13 +30,15 @@ from ._progress import ProgressLine
 from .boosting import Direction
 from .constraints.base import Constraint
 from .decays import Decay, choose_decay
-from .engines import METHODS, Engine, choose_engine
+from .engines import Engine, choose_engine
 from .estimators import ZOJA, Estimator, FullGradient
 from .estimators.base import Memory
 from .lowrank import LowRank
 from .objectives.base import Counts, Objective
+from .phases import END_PHASES, METHODS, WINDOW, Check, Switch, reason_to_switch
 from .results import Result, Status, Trace
 from .steps import STEPS, ImageStep, LineSearch, Move, PaperStep, Step
+from .vertices import Vertex
 
 Callback = Callable[[Result], object]
 
@@ -66,7 +68,9 @@ class State:
     trace : Trace
         The rows recorded so far.
     engine_name, engine
-        Who carries out the iterations; a run ends with the engine it began with.
+        Who carries out the iterations; a phase ends with the engine it began with.
+    checks, switch
+        In a run with an end phase: the last checks of the rule, and where and why it switched, once it has.
     """
 
     x: Any
@@ -85,11 +89,15 @@ class State:
     trace: Trace = field(default_factory=Trace)
     engine_name: str = ""
     engine: Engine | None = field(default=None, repr=False, compare=False)
+    checks: list[Check] = field(default_factory=list)
+    switch: Switch | None = None
 
 
 @dataclass(frozen=True)
 class Limits:
     """When a run ends. Budgets are looked at before each iteration, so the last one may overshoot them.
+
+    A run with an end phase has them for both phases together.
 
     Parameters
     ----------
@@ -196,6 +204,10 @@ class Solver:
         Shape of the variable where neither objective nor constraint knows it.
     method : {"boosted", "corrective", "away", "pairwise", "blended-pairwise"}
         How directions are chosen; all but the first keep an active set, and need the exact gradient.
+    end_phase : {"corrective"}, optional
+        The method with which `run` ends a boosted run with a stochastic estimator: at an exact gap check (`gap_every`
+        of the schedule) where `bsfw.phases.reason_to_switch` finds a reason, it goes on from the same x^t with the
+        exact gradient. `step` does not switch.
     engine : {"auto", "reference", "compiled", "factored"}
         Who carries out the iterations: the fastest that fits, or the algorithm as printed.
     """
@@ -213,6 +225,7 @@ class Solver:
         horizon: int | None = None,
         shape: tuple[int, ...] | None = None,
         method: str = "boosted",
+        end_phase: str | None = None,
         engine: str = "auto",
     ) -> None:
         self.objective, self.constraint = objective, constraint
@@ -225,6 +238,12 @@ class Solver:
             raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}.")
         self.method = method
         if method != "boosted":
+            if not self.estimator.exact:
+                raise ValueError(
+                    f"method {method!r} needs the exact gradient, but the estimator is "
+                    f"{type(self.estimator).__name__}; leave estimator= out, or use method='boosted' (on a linear "
+                    "model with end_phase='corrective')."
+                )
             # One vertex of the oracle an iteration, the rest is up to the active set.
             max_rounds, engine = 1, "reference"
             step = "line-search" if step == "auto" else step
@@ -240,6 +259,28 @@ class Solver:
         self._wanted_engine = engine
         if method == "corrective":
             corrective.check(self)
+        self.end_phase = end_phase
+        self._end = None if end_phase is None else self._end_solver(end_phase)
+
+    def _end_solver(self, end_phase: str) -> Solver:
+        """The solver of the end phase, made before the run, so that what cannot work is said before it."""
+        if end_phase not in END_PHASES:
+            raise ValueError(f"end_phase must be one of {', '.join(END_PHASES)}, or None, got {end_phase!r}.")
+        if self.method != "boosted":
+            raise ValueError(f"an end phase follows method='boosted', but method is {self.method!r}; leave one out.")
+        if self.estimator.exact:
+            raise ValueError(
+                "an end phase follows a stochastic estimator such as bsfw.SAGA(batch_size=100), but the estimator is "
+                f"{type(self.estimator).__name__}; with the exact gradient use method={end_phase!r} from the start."
+            )
+        if self._wanted_engine in ("auto", "factored") and factored.supports(self):
+            raise ValueError(
+                f"end_phase={end_phase!r} works on arrays, but this run keeps x in factored form; leave end_phase out."
+            )
+        try:
+            return Solver(self.objective, self.constraint, shape=self.shape, method=end_phase)
+        except ValueError as error:
+            raise ValueError(f"end_phase={end_phase!r} does not fit this problem: {error}") from None
 
     def _choose_decay(
         self, decay: str | Decay | Callable[[int], float], horizon: int | None
@@ -290,8 +331,9 @@ class Solver:
         """The state at x^0 = lmo(m_init), counted, or at the given `x0`.
 
         m_init is the gradient at the origin if that lies in C, else at the set's start vertex; boosted and vanilla
-        runs start from the same point. The run goes on with arrays of the kind and on the device of `x0`, else of
-        the objective's `like`.
+        runs start from the same point. The corrective method starts at the origin itself if that lies in C: its
+        first iteration finds many atoms there. The run goes on with arrays of the kind and on the device of `x0`,
+        else of the objective's `like`.
         """
         generator = np.random.default_rng(rng)
         if self._wanted_engine in ("auto", "factored") and factored.supports(self):
@@ -306,7 +348,11 @@ class Solver:
         self._check_kind(origin)
         state = State(x=origin, rng=generator)
         started = time.perf_counter()
-        if not (self.constraint.has_membership and self.constraint.contains(origin)):
+        inside = self.constraint.has_membership and self.constraint.contains(origin)
+        if inside and self.method == "corrective":
+            state.seconds += time.perf_counter() - started
+            return state
+        if not inside:
             state.x = self.constraint.start(self.shape, self.objective.dtype).add_to(0.0 * origin, 1.0)
             state.lmo_calls += 1
         with self.objective.counting(state.counts):
@@ -358,9 +404,14 @@ class Solver:
     def engine(self, state: State) -> Engine:
         """Who carries out the iterations of this state."""
         if state.engine is None:
-            state.engine = choose_engine(self, state, self._wanted_engine)
+            solver = self._solver_at(state)
+            state.engine = choose_engine(solver, state, solver._wanted_engine)
             state.engine_name = state.engine.name
         return state.engine
+
+    def _solver_at(self, state: State) -> Solver:
+        """The solver of the phase that the run is in."""
+        return self if state.switch is None or self._end is None else self._end
 
     def eta(self, t: int) -> float:
         """eta_t, clipped to 1."""
@@ -380,16 +431,22 @@ class Solver:
 
     def exact_gap(self, state: State) -> float:
         """max_{s in C} <grad f(x), x - s>, counted apart from the algorithm."""
+        return self._check(state, None).gap
+
+    def _check(self, state: State, vertex: Vertex | None) -> Check:
+        """The exact gap, and the error of an estimate with this vertex, nan without one; counted apart."""
         if isinstance(state.x, LowRank):
             from .factored.engine import exact_gap
 
-            return exact_gap(self, state)
+            return Check(exact_gap(self, state), math.nan)
         with self.objective.counting(state.check_counts):
             gradient = self.objective.gradient(state.x)
         if not math.isfinite(norm(gradient)):
-            return math.nan
+            return Check(math.nan, math.nan)
         state.check_lmo_calls += 1
-        return inner(gradient, state.x) - self.constraint.lmo(gradient).inner(gradient)
+        best = self.constraint.lmo(gradient).inner(gradient)
+        error = math.nan if vertex is None else vertex.inner(gradient) - best
+        return Check(inner(gradient, state.x) - best, error)
 
     def run(
         self,
@@ -402,22 +459,29 @@ class Solver:
         save: Callable[[State], None] | None = None,
     ) -> Result:
         """Iterate from `state` until a limit is reached; `save` is called on the checkpoint schedule and at the end."""
+        if self.end_phase is not None and schedule.gap_every is None:
+            raise ValueError("an end phase begins at an exact gap check; give gap_every to the Schedule.")
         progress, engine, saved = ProgressLine(verbose), self.engine(state), state.iteration
         while True:
             if save is not None and state.iteration > saved and schedule.checkpoint_due(state.iteration):
                 engine.publish(state)
                 save(state)
                 saved = state.iteration
-            row = _empty_row(state)
+            row = self._empty_row(state)
             direction: Direction | None = None
             status = limits.used_up(state)
             if status is None:
                 direction = engine.look(state)
-                status = self._judge(direction, limits, row)
+                status = self._solver_at(state)._judge(direction, limits, row)
             if status is None and schedule.record_due(state.iteration):
+                assert direction is not None
                 engine.publish(state)
-                self._measure(state, row, schedule.gap_due(state.iteration))
+                vertex = None if self.end_phase is None else direction.vertex
+                self._measure(state, row, schedule.gap_due(state.iteration), vertex)
                 status = self._judge_row(row, limits)
+                if status is None and self._switches(state, row, limits):
+                    engine = self.engine(state)
+                    continue  # from the same x^t, which the end phase looks at anew
                 if status is None and progress.due():
                     progress.show(_line(state, row, limits))
                 if status is None and callback is not None:
@@ -467,7 +531,25 @@ class Solver:
             return Status.GAP_REACHED
         return None
 
-    def _measure(self, state: State, row: dict[str, Any], with_gap: bool) -> None:
+    def _switches(self, state: State, row: dict[str, Any], limits: Limits) -> bool:
+        """Ask the rule at an exact gap check of the first phase; on a switch leave all but x^t and what it cost."""
+        if self.end_phase is None or state.switch is not None or not row["gap_exact"]:
+            return False
+        check = Check(row["gap"], row["error"])
+        state.checks = [*state.checks, check][-2 * WINDOW :]
+        reason = reason_to_switch(state.checks, state.iteration, limits.max_iter)
+        if reason is None:
+            return False
+        started = time.perf_counter()
+        state.switch = Switch(state.iteration, reason, *check)
+        state.m, state.x_previous, state.memory, state.engine, state.engine_name = None, None, {}, None, ""
+        # The corrective engine reads the data by columns if the objective has them already. Made here they are always
+        # there, whatever was asked of the objective before: a resumed run must end in the same bits.
+        getattr(self.objective, "columns", None)
+        state.seconds += time.perf_counter() - started
+        return True
+
+    def _measure(self, state: State, row: dict[str, Any], with_gap: bool, vertex: Vertex | None = None) -> None:
         """Put f(x), and the exact gap if asked and not known yet, into the row: off the clock, counted apart."""
         started = time.perf_counter()
         if not row["recorded"]:
@@ -475,7 +557,10 @@ class Solver:
                 row.update(value=self.objective.value(state.x), recorded=True)
             row.update(self.objective.metrics(state.x))
         if with_gap and not row["gap_exact"] and self.objective.has_gradient:
-            row.update(gap=self.exact_gap(state), gap_exact=True)
+            check = self._check(state, vertex)
+            row.update(gap=check.gap, gap_exact=True)
+            if vertex is not None:
+                row["error"] = check.error
         state.check_seconds += time.perf_counter() - started
 
     def _finish(self, state: State, row: dict[str, Any]) -> None:
@@ -483,8 +568,35 @@ class Solver:
         if not math.isfinite(row["gap"]):
             row["gap_exact"] = False
 
+    def _empty_row(self, state: State) -> dict[str, Any]:
+        """A trace row of x^t with what it cost to reach it; value, gap and step are not known yet."""
+        row: dict[str, Any] = {
+            "iteration": state.iteration,
+            "value": math.nan,
+            "gap": math.nan,
+            "gap_exact": False,
+            "rounds": 0,
+            "eta": math.nan,
+            "gamma": math.nan,
+            "alignment": math.nan,
+            "boosted": False,
+            "sample_gradients": state.counts.sample_gradients,
+            "coordinate_gradients": state.counts.coordinate_gradients,
+            "function_values": state.counts.function_values,
+            "lmo_calls": state.lmo_calls,
+            "seconds": state.seconds,
+            "recorded": False,
+        }
+        if self.end_phase is not None:
+            row.update(phase=self._solver_at(state).method, error=math.nan, switch="")
+            if state.switch is not None and state.switch.iteration == state.iteration:
+                row.update(error=state.switch.error, switch=state.switch.reason)
+        return row
+
     def _result(self, state: State, row: dict[str, Any]) -> Result:
         t = state.iteration
+        boostable = t if state.switch is None else state.switch.iteration
+        switch = {} if self.end_phase is None else {"switch": state.switch}
         return Result(
             x=state.x,
             fun=row["value"],
@@ -496,13 +608,16 @@ class Solver:
             sample_gradients=state.counts.sample_gradients,
             coordinate_gradients=state.counts.coordinate_gradients,
             lmo_calls=state.lmo_calls,
-            boosting_percentage=100.0 * state.boosted_steps / t if t and self.max_rounds > 1 else math.nan,
+            boosting_percentage=100.0 * state.boosted_steps / boostable
+            if boostable and self.max_rounds > 1
+            else math.nan,
             seconds=state.seconds,
             check_counts=state.check_counts,
             check_lmo_calls=state.check_lmo_calls,
             check_seconds=state.check_seconds,
             trace=state.trace,
             **self.engine(state).extras(),
+            **switch,
         )
 
 
@@ -513,30 +628,10 @@ def _shape(objective: Objective, constraint: Constraint, shape: tuple[int, ...] 
     return tuple(known)
 
 
-def _empty_row(state: State) -> dict[str, Any]:
-    """A trace row of x^t with what it cost to reach it; value, gap and step are not known yet."""
-    return {
-        "iteration": state.iteration,
-        "value": math.nan,
-        "gap": math.nan,
-        "gap_exact": False,
-        "rounds": 0,
-        "eta": math.nan,
-        "gamma": math.nan,
-        "alignment": math.nan,
-        "boosted": False,
-        "sample_gradients": state.counts.sample_gradients,
-        "coordinate_gradients": state.counts.coordinate_gradients,
-        "function_values": state.counts.function_values,
-        "lmo_calls": state.lmo_calls,
-        "seconds": state.seconds,
-        "recorded": False,
-    }
-
-
 def _line(state: State, row: dict[str, Any], limits: Limits) -> str:
     kind = "gap" if row["gap_exact"] else "gap of the estimate"
+    phase = f"{row['phase']}   " if "phase" in row else ""
     return (
-        f"iteration {state.iteration}/{limits.max_iter}   f {row['value']:.8g}   {kind} {row['gap']:.3g}   "
+        f"{phase}iteration {state.iteration}/{limits.max_iter}   f {row['value']:.8g}   {kind} {row['gap']:.3g}   "
         f"LMO calls {state.lmo_calls}   {state.seconds:.1f} s"
     )

@@ -50,6 +50,8 @@ def files(train, samples, write_svm, tmp_path):
         (f"train.svm {L1} --estimator saga --batch-size 1.5", "as a fraction must lie in ]0, 1], got 1.5"),
         (f"train.svm {L1} --estimator sega --batch-size 4", "--batch-size belongs to the estimators sag, saga, l-svrg"),
         (f"train.svm {L1} --coordinates 4", "--coordinates belongs to the estimators sega, jaguar, zoja, not to full"),
+        (f"train.svm {L1} --end-phase corrective", "with the exact gradient use method='corrective' from the start"),
+        (f"train.svm {L1} --estimator saga --method away", "method 'away' needs the exact gradient"),
         (f"train.svm {L1} --min-gain 0", "min_gain (delta of the paper) must lie in ]0, 1], got 0.0"),
         (f"train.svm {L1} --gap-tol -1", "gap_tol must be"),
         (f"train.svm {L1} --seconds 0", "max_seconds must be"),

@@ -106,6 +106,62 @@ def test_method_options_reach_the_solver(train):
     np.testing.assert_array_equal(model_of("m.npz")["x"], direct.x)
 
 
+@pytest.mark.parametrize("method", ["corrective", "away", "pairwise", "blended-pairwise"])
+def test_other_methods_are_those_of_the_library(train, capsys, method):
+    options = ["--method", method, "--gap-tol", "1e-7", "--iterations", "3000", "--out", "m.npz"]
+    assert main(["solve", train, *LOGISTIC, *options]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("The exact Frank-Wolfe gap is at most gap_tol.")
+    assert "boosted steps" not in out
+    assert ("\n  multiplier " in out) == (method == "corrective")
+    A, y = bsfw.datasets.read_libsvm(train)
+    direct = bsfw.minimize(bsfw.Logistic(A, y), bsfw.L1Ball(5.0), method=method, gap_tol=1e-7, max_iter=3000)
+    model = model_of("m.npz")
+    np.testing.assert_array_equal(model["x"], direct.x)
+    assert json.loads(str(model["settings"]))["solver"]["method"] == method
+
+
+def test_a_stochastic_run_ends_certified_with_an_end_phase(train, capsys):
+    command = ["solve", train, *LOGISTIC, "--estimator", "saga", "--seed", "2", "--gap-tol", "1e-9"]
+    end = ["--end-phase", "corrective", "--iterations", "400", "--trace", "t.csv"]
+    assert main([*command, *end, "--out", "m.npz"]) == 0
+    A, y = bsfw.datasets.read_libsvm(train)
+    direct = bsfw.minimize(
+        bsfw.Logistic(A, y), bsfw.L1Ball(5.0), estimator=bsfw.SAGA(), end_phase="corrective", gap_tol=1e-9,
+        max_iter=400, rng=2,
+    )  # fmt: skip
+    np.testing.assert_array_equal(model_of("m.npz")["x"], direct.x)
+    out = capsys.readouterr().out
+    assert out.startswith("The exact Frank-Wolfe gap is at most gap_tol.")
+    assert f"from iteration {direct.switch.iteration} on ({direct.switch.reason})" in out
+    assert "\n  boosted steps " in out
+    with open("t.csv") as file:
+        header, *rows = file.read().splitlines()
+    place = header.split(",").index("switch")
+    assert [row.split(",")[place] for row in rows if row.split(",")[place]] == [direct.switch.reason]
+    assert main([*command, "--end-phase", "corrective", "--iterations", "1"]) == 0
+    assert "\n  end phase             none\n" in capsys.readouterr().out
+
+
+def test_interrupted_end_phase_goes_on_to_the_same_bits(train, monkeypatch, capsys):
+    from bsfw.corrective.engine import CorrectiveEngine
+
+    command = ["solve", train, *LOGISTIC, "--estimator", "saga", "--end-phase", "corrective", "--gap-tol", "1e-9"]
+    assert main([*command, "--out", "whole.npz"]) == 0
+    saved = ["--checkpoint", "run.npz", "--every", "1", "--out", "parts.npz"]
+
+    def interrupt(engine, state, direction):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(CorrectiveEngine, "advance", interrupt)
+        assert main([*command, *saved]) == 130
+    assert main([*command, *saved]) == 0
+    whole, parts = model_of("whole.npz"), model_of("parts.npz")
+    np.testing.assert_array_equal(whole["x"], parts["x"])
+    assert whole["gap"] == parts["gap"] <= 1e-9
+
+
 def test_reads_compressed_files_and_known_names(train):
     with open(train, "rb") as plain, open("train.svm.bz2", "wb") as packed:
         packed.write(bz2.compress(plain.read()))
@@ -205,6 +261,8 @@ def test_finished_run_can_be_prolonged(train):
         ("--estimator sarah --batch-size 7", "not sarah (batch_size 7, probability None)"),
         ("--estimator sarah --min-gain 0.5", "--min-gain 0.0001, not 0.5"),
         ("--estimator sarah --max-rounds 7", "--max-rounds 10000, not 7"),
+        ("--method corrective", "--method boosted, not corrective"),
+        ("--estimator sarah --end-phase corrective", "--end-phase unset, not corrective"),
         ("--estimator sarah --decay inverse-sqrt", "--decay AnytimeDecay, not InverseSqrtDecay"),
         ("--estimator sarah --seconds 9", "--seconds unset, not 9.0"),
         ("--estimator sarah --every 3", "--every 2, not 3"),

@@ -37,6 +37,8 @@ examples:
       --estimator saga --batch-size 404 --iterations 2000 --out model.npz
   bsfw solve train.svm --loss least-squares --constraint simplex --radius 1 \\
       --step line-search --gap-tol 1e-6 --plot convergence.png
+  bsfw solve mushrooms --loss logistic --constraint l1 --radius 50 \\
+      --estimator saga --end-phase corrective --gap-tol 1e-8
   bsfw solve train.svm.xz --loss logistic --positive 2 --constraint l1 \\
       --radius 20 --estimator l-svrg --iterations 100000 --checkpoint run.npz
 The last one, interrupted, goes on from run.npz when it is given again.
@@ -49,12 +51,14 @@ input, 130 for Ctrl-C.
 def add_parser(subparsers: Any) -> None:
     from bsfw.decays import DECAYS
     from bsfw.estimators import ESTIMATORS
+    from bsfw.phases import END_PHASES, METHODS
     from bsfw.steps import STEPS
 
     decays, steps = ("auto", *DECAYS), ("auto", *STEPS)
     tables: dict[str, Iterable[str]] = {
         "LOSS": LOSSES,
         "SET": CONSTRAINTS,
+        "METHOD": METHODS,
         "ESTIMATOR": ESTIMATORS,
         "DECAY": decays,
         "STEP": steps,
@@ -87,6 +91,19 @@ def add_parser(subparsers: Any) -> None:
     add("--intercept", action="store_true", help="append a column of ones to the data")
 
     add = parser.add_argument_group("method").add_argument
+    add(
+        "--method",
+        default="boosted",
+        choices=METHODS,
+        metavar="METHOD",
+        help="how directions are chosen (default: %(default)s); all others need the exact gradient",
+    )
+    add(
+        "--end-phase",
+        choices=END_PHASES,
+        metavar="METHOD",
+        help="end a run with a stochastic estimator by this method: corrective",
+    )
     add(
         "--estimator",
         default="full",
@@ -168,9 +185,10 @@ def run(args: argparse.Namespace) -> int:
     _check_options(args)
     constraint, estimator = _constraint(args), _estimator(args)
     objective = _objective(args)
-    method = {name: getattr(args, name) for name in ("max_rounds", "min_gain", "decay", "step")}
+    names = ("method", "end_phase", "max_rounds", "min_gain", "decay", "step")
+    options = {name: getattr(args, name) for name in names}
     max_iter = MAX_ITER if args.iterations is None else args.iterations
-    solver = describe(Solver(objective, constraint, estimator, horizon=max_iter, **method))
+    solver = describe(Solver(objective, constraint, estimator, horizon=max_iter, **options))
     resumed = args.checkpoint is not None and args.checkpoint.exists()
     if resumed:
         solver = _check_checkpoint(args, solver)
@@ -182,7 +200,7 @@ def run(args: argparse.Namespace) -> int:
                 )
             else:
                 result = minimize(
-                    objective, constraint, estimator=estimator, **method, max_iter=max_iter, max_seconds=args.seconds,
+                    objective, constraint, estimator=estimator, **options, max_iter=max_iter, max_seconds=args.seconds,
                     gap_tol=args.gap_tol, record_every=args.record_every, rng=args.seed, verbose=not args.quiet,
                     checkpoint=args.checkpoint, every=args.every,
                 )  # fmt: skip
@@ -310,6 +328,8 @@ def _check_checkpoint(args: argparse.Namespace, settings: dict[str, Any]) -> dic
     meta, _ = read_checkpoint(args.checkpoint)
     saved: dict[str, Any] = meta["solver"]
     pairs = {
+        "--method": (settings["method"], saved["method"]),
+        "--end-phase": (settings["end_phase"] or "unset", saved["end_phase"] or "unset"),
         "--estimator": (settings["estimator"], saved["estimator"]),
         "--max-rounds": (settings["max_rounds"], saved["max_rounds"]),
         "--min-gain": (settings["min_gain"], saved["min_gain"]),
@@ -366,6 +386,11 @@ def _print_summary(result: Result, vanilla: bool) -> None:
     }
     if not vanilla and result.nit > 0:  # with one round there is nothing to boost
         rows["boosted steps"] = f"{result.boosting_percentage:.1f} %"
+    if "switch" in result:
+        switch = result.switch
+        rows["end phase"] = "none" if switch is None else f"from iteration {switch.iteration:,} on ({switch.reason})"
+    if "multiplier" in result:
+        rows["multiplier"] = f"{result.multiplier:.6g}"
     print(result.message)
     for label, value in rows.items():
         print(f"  {label:<22}{value}")
