@@ -16,7 +16,8 @@ import numpy as np
 import bsfw
 from bsfw.active.engine import ActiveSetEngine
 from bsfw.results import Trace
-from bsfw.solver import Limits, Schedule, Solver
+from bsfw.solver import Solver
+from bsfw.state import Limits, Schedule
 
 FIGURE = Path(__file__).resolve().parent.parent / "docs" / "figures" / "linear_convergence.png"
 GAP = 1e-10

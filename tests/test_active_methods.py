@@ -11,7 +11,8 @@ from bsfw.active.methods import METHODS
 from bsfw.active.searches import SEARCHES, Adaptive, Backtracking, Exact
 from bsfw.objectives.base import Line
 from bsfw.results import Status
-from bsfw.solver import Limits, Schedule, Solver, State
+from bsfw.solver import Solver
+from bsfw.state import Limits, Schedule, State
 from bsfw.vertices import Dense
 
 EVERY_METHOD = pytest.mark.parametrize("method", METHODS)
@@ -102,6 +103,19 @@ def test_all_methods_and_searches_agree_with_cvxpy(objective, constraint):
             assert result.fun == pytest.approx(best, abs=1e-6), (method, search)
             assert constraint.contains(result.x, 1e-9)
             np.testing.assert_allclose(state.engine.active.point(), result.x, atol=1e-12)
+
+
+@EVERY_METHOD
+@EVERY_SEARCH
+def test_every_search_works_on_a_polytope_by_its_inequalities(method, search):
+    target = np.array([0.9, -0.3, 0.6, 0.2])
+    constraint = polytope(4)
+    result, state = run(bsfw.Quadratic(1.0, -target), constraint, method, search, max_iter=200, gap_tol=1e-7)
+    assert result.status is Status.GAP_REACHED
+    assert constraint.contains(result.x, 1e-9)
+    np.testing.assert_allclose(state.engine.active.point(), result.x, atol=1e-12)
+    exact, _ = run(bsfw.Quadratic(1.0, -target), constraint, "pairwise", "exact", max_iter=200, gap_tol=1e-9)
+    np.testing.assert_allclose(result.x, exact.x, atol=1e-3)
 
 
 @EVERY_METHOD

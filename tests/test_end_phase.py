@@ -19,7 +19,8 @@ from bsfw.checkpoints import Saver
 from bsfw.objectives.completion import MatrixCompletion
 from bsfw.phases import WINDOW, Check, Switch, default_gap_every, reason_to_switch
 from bsfw.results import COLUMNS, PHASE_COLUMNS, Result, Status, Trace
-from bsfw.solver import Limits, Schedule, Solver
+from bsfw.solver import Solver
+from bsfw.state import Limits, Schedule
 
 FAR = 10**9
 """A max_iter of which no run here uses half."""

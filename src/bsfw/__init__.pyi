@@ -69,10 +69,10 @@ from .paths import radius_path as radius_path
 from .results import Result as Result
 from .results import Status as Status
 from .results import Trace as Trace
-from .solver import Limits as Limits
-from .solver import Schedule as Schedule
 from .solver import Solver as Solver
-from .solver import State as State
+from .state import Limits as Limits
+from .state import Schedule as Schedule
+from .state import State as State
 from .steps import ImageStep as ImageStep
 from .steps import LineSearch as LineSearch
 from .steps import PaperStep as PaperStep

@@ -19,7 +19,8 @@ from .objectives.base import Objective
 from .objectives.function import Function
 from .phases import default_gap_every
 from .results import Result
-from .solver import Callback, Limits, Schedule, Solver
+from .solver import Callback, Solver
+from .state import Limits, Schedule
 from .steps import Step
 
 

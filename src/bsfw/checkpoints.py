@@ -21,7 +21,8 @@ from .lowrank import LowRank
 from .objectives.base import Counts, Objective
 from .phases import Check, Switch
 from .results import Result, Trace
-from .solver import Callback, Limits, Schedule, Solver, State
+from .solver import Callback, Solver
+from .state import Limits, Schedule, State
 from .steps import STEPS
 
 FORMAT = "bsfw checkpoint 3"

@@ -13,7 +13,8 @@ from .steps import LineSearch, Move
 from .vertices import move
 
 if TYPE_CHECKING:
-    from .solver import Limits, Solver, State
+    from .solver import Solver
+    from .state import Limits, State
 
 
 class Engine(Protocol):

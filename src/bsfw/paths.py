@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,8 +14,12 @@ from .objectives.linear_model import LinearModel
 from .results import Result, Status
 
 if TYPE_CHECKING:
-    from .solver import Limits
+    from matplotlib.axes import Axes
 
+INSIDE = 1e-6
+"""A point that can grow by this fraction and is still feasible is well inside."""
+SHOWN = 20
+"""Radii up to which `RadiusPath` prints all."""
 SetType = Callable[[float], Constraint]
 """From a radius r to the set r C: `L1Ball`, `Simplex`, ``lambda r: L1Ball(r, weights)``."""
 
@@ -44,12 +48,38 @@ class RadiusPath:
     fun: Array
     gap: Array
     multiplier: Array
-    results: list[Result] = field(repr=False)
+    results: list[Result]
 
     @property
     def success(self) -> bool:
         """Whether every gap reached the tolerance."""
         return all(result.status is Status.GAP_REACHED for result in self.results)
+
+    @property
+    def nonzeros(self) -> Array:
+        """How many coordinates of each solution are not zero, (k,)."""
+        return np.count_nonzero(self.x.reshape(len(self.x), -1), axis=1)
+
+    def __repr__(self) -> str:
+        """A line for each radius, of many the first and the last."""
+        lines = [f"{'radius':>12}{'f':>16}{'gap':>10}{'multiplier':>12}{'nonzeros':>10}"]
+        columns = zip(self.radii, self.fun, self.gap, self.multiplier, self.nonzeros, strict=True)
+        lines += [f"{r:>12.6g}{f:>16.8g}{gap:>10.1e}{m:>12.4g}{count:>10}" for r, f, gap, m, count in columns]
+        if len(self.radii) > SHOWN:
+            lines[1 + SHOWN // 2 : -(SHOWN // 2)] = [f"{'...':>12}"]
+        return "\n".join([f"<RadiusPath of {len(self.radii)} radii>", *lines])
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the coordinates that are not always zero against the radius, and return the axes (needs matplotlib)."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            ax = plt.subplots()[1]
+        x = self.x.reshape(len(self.x), -1)
+        ax.plot(self.radii, x[:, x.any(axis=0)], **style)
+        ax.set_xlabel("radius")
+        ax.set_ylabel("x")
+        return ax
 
 
 def radius_path(
@@ -79,16 +109,25 @@ def radius_path(
     -------
     RadiusPath
     """
-    from .solver import Limits
+    from .solver import Solver
+    from .state import Limits, Schedule
 
     radii = _radii(radii)
+    if not callable(set_type):
+        raise TypeError(
+            f"set_type must make a set of a radius, such as bsfw.L1Ball itself, got {set_type!r}; for options give a "
+            "functools.partial."
+        )
     limits = Limits(max_iter=max_iter, gap_tol=gap_tol)
     if len(radii) > 1 and hasattr(objective, "A"):
         _ = objective.columns  # a copy by columns, made once and kept: every radius picks other ones
     results: list[Result] = []
     for k, radius in enumerate(radii):
-        ratio = radius / radii[k - 1] if k else 1.0
-        results.append(_solve(objective, set_type(float(radius)), limits, results[-1] if k else None, ratio))
+        constraint, start = set_type(float(radius)), None
+        if k:
+            start = _start(constraint, set_type(float(radii[k - 1])), results[-1].x, radius / radii[k - 1])
+        solver = Solver(objective, constraint, method="corrective")
+        results.append(solver.run(solver.init(x0=start), limits, Schedule(record_every=max_iter + 1)))
     return RadiusPath(
         radii=radii,
         x=np.stack([result.x for result in results]),
@@ -106,7 +145,7 @@ class RadiusChoice:
     Attributes
     ----------
     radius : float
-        The radius with the smallest mean loss on held-out samples, of equal ones the smallest.
+        The one with the smallest loss on held-out samples, in the mean over the folds; of equal ones the smallest.
     x : array
         The solution for it on all samples.
     radii : array, (k,)
@@ -121,6 +160,13 @@ class RadiusChoice:
     radii: Array
     losses: Array
     path: RadiusPath
+
+    def __repr__(self) -> str:
+        best = int(np.argmax(self.radii == self.radius))
+        return (
+            f"<RadiusChoice: {self.radius:.6g} of {len(self.radii)} radii, mean loss {self.losses[best].mean():.6g} on "
+            f"{self.losses.shape[1]} folds, {self.path.nonzeros[best]} nonzeros>"
+        )
 
 
 def choose_radius(
@@ -159,7 +205,16 @@ def choose_radius(
     """
     import scipy.sparse as sp
 
+    if not callable(loss):
+        raise TypeError(
+            f"loss must make an objective of data and targets, such as bsfw.Logistic itself, got {loss!r}; for options "
+            "give a functools.partial."
+        )
     A, y, radii = sp.csr_array(A) if sp.issparse(A) else np.asarray(A), np.asarray(y), _radii(radii)
+    if A.ndim != 2 or y.shape != A.shape[:1]:
+        raise ValueError(
+            f"A must be a matrix and y have one entry per row of it, but their shapes are {A.shape} and {y.shape}."
+        )
     losses = []
     for train, test in _folds(cv, A, y):
         found = radius_path(loss(A[train], y[train]), set_type, radii, gap_tol=gap_tol, max_iter=max_iter)
@@ -180,10 +235,11 @@ def _radii(radii: Sequence[float] | Array) -> Array:
 
 
 def _folds(cv: Any, A: Any, y: Array) -> Iterable[tuple[Array, Array]]:
-    if hasattr(cv, "split"):
-        return list(cv.split(A, y))
-    if not isinstance(cv, (int, np.integer)):
-        return list(cv)
+    if hasattr(cv, "split") or not isinstance(cv, (int, np.integer)):
+        pairs = list(cv.split(A, y) if hasattr(cv, "split") else cv)
+        if not pairs:
+            raise ValueError("cv holds no folds; give at least one pair of indices to train and to test with.")
+        return pairs
     folds, m = positive_int(int(cv), "cv"), len(y)
     if not 2 <= folds <= m:
         raise ValueError(f"cv must be a number of folds from 2 to the number of samples, {m}, got {cv}.")
@@ -192,14 +248,7 @@ def _folds(cv: Any, A: Any, y: Array) -> Iterable[tuple[Array, Array]]:
     return [(np.flatnonzero(which != k), np.flatnonzero(which == k)) for k in range(folds)]
 
 
-def _solve(objective: LinearModel, constraint: Constraint, limits: Limits, last: Result | None, ratio: float) -> Result:
-    """One radius, from the last solution stretched or shrunk with the set, or left where it is if it was inside."""
-    from .solver import Schedule, Solver
-
-    solver = Solver(objective, constraint, method="corrective")
-    origin = np.zeros(solver.shape, dtype=objective.dtype)
-    start = origin if constraint.has_membership and constraint.contains(origin) else None
-    if last is not None:
-        inside = last.get("multiplier") == 0.0 and constraint.contains(last.x)
-        start = last.x if inside else ratio * last.x
-    return solver.run(solver.init(x0=start), limits, Schedule(record_every=limits.max_iter + 1))
+def _start(constraint: Constraint, last: Constraint, x: Array, ratio: float) -> Array:
+    """The last solution, where it is if it was well inside of its set, else stretched or shrunk with the set."""
+    inside = last.has_membership and last.contains((1.0 + INSIDE) * x, 0.0) and constraint.contains(x, 0.0)
+    return x if inside else ratio * x

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from ._arrays import (
     is_foreign,
     kind,
     norm,
-    positive,
     positive_int,
     require_finite,
     zeros,
@@ -32,153 +30,15 @@ from .constraints.base import Constraint
 from .decays import Decay, choose_decay
 from .engines import Engine, choose_engine
 from .estimators import ZOJA, Estimator, FullGradient
-from .estimators.base import Memory
 from .lowrank import LowRank
-from .objectives.base import Counts, Objective
+from .objectives.base import Objective
 from .phases import END_PHASES, METHODS, WINDOW, Check, Switch, reason_to_switch
-from .results import Result, Status, Trace
+from .results import Result, Status
+from .state import Limits, Schedule, State
 from .steps import STEPS, ImageStep, LineSearch, Move, PaperStep, Step
 from .vertices import Vertex
 
 Callback = Callable[[Result], object]
-
-
-@dataclass
-class State:
-    """Everything a run knows between two iterations: save it, and the run goes on to the same bits.
-
-    Arrays are never changed in place once they are here, except the estimator's tables in `memory`.
-
-    Attributes
-    ----------
-    x, x_previous : array
-        x^t and x^{t-1}: of NumPy, PyTorch or JAX; x is a `LowRank` in a factored run.
-    rng : numpy.random.Generator
-        Where the draws come from.
-    iteration : int
-        t.
-    m, memory
-        The last estimate (after `step`; an engine may keep its own in `memory`) and the estimator's tables.
-    counts, lmo_calls, seconds
-        What the algorithm asked and took.
-    boosted_steps : int
-        Iterations with gamma_t < 1.
-    check_counts, check_lmo_calls, check_seconds
-        What metrics and exact gap checks asked and took.
-    trace : Trace
-        The rows recorded so far.
-    engine_name, engine
-        Who carries out the iterations; a phase ends with the engine it began with.
-    checks, switch
-        In a run with an end phase: the last checks of the rule, and where and why it switched, once it has.
-    """
-
-    x: Any
-    rng: np.random.Generator
-    iteration: int = 0
-    x_previous: Array | None = None
-    m: Array | None = None
-    memory: Memory = field(default_factory=dict)
-    counts: Counts = field(default_factory=Counts)
-    lmo_calls: int = 0
-    boosted_steps: int = 0
-    seconds: float = 0.0
-    check_counts: Counts = field(default_factory=Counts)
-    check_lmo_calls: int = 0
-    check_seconds: float = 0.0
-    trace: Trace = field(default_factory=Trace)
-    engine_name: str = ""
-    engine: Engine | None = field(default=None, repr=False, compare=False)
-    checks: list[Check] = field(default_factory=list)
-    switch: Switch | None = None
-
-
-@dataclass(frozen=True)
-class Limits:
-    """When a run ends. Budgets are looked at before each iteration, so the last one may overshoot them.
-
-    A run with an end phase has them for both phases together.
-
-    Parameters
-    ----------
-    max_iter : int
-        T, the number of iterations.
-    max_seconds : float, optional
-        Seconds in the algorithm, metrics excluded.
-    max_gradients : int, optional
-        Sample plus coordinate gradients.
-    max_lmo_calls : int, optional
-        LMO calls.
-    gap_tol : float, optional
-        Exact Frank-Wolfe gap that counts as reached.
-    """
-
-    max_iter: int = 1000
-    max_seconds: float | None = None
-    max_gradients: int | None = None
-    max_lmo_calls: int | None = None
-    gap_tol: float | None = None
-
-    def __post_init__(self) -> None:
-        positive_int(self.max_iter, "max_iter")
-        for name in ("max_seconds", "max_gradients", "max_lmo_calls"):
-            if getattr(self, name) is not None:
-                positive(getattr(self, name), name)
-        if self.gap_tol is not None and not (math.isfinite(self.gap_tol) and self.gap_tol >= 0):
-            raise ValueError(f"gap_tol must be a finite number of at least 0, got {self.gap_tol!r}.")
-
-    def used_up(self, state: State) -> Status | None:
-        """The budget that `state` has used up, if any."""
-        gradients = state.counts.sample_gradients + state.counts.coordinate_gradients
-        if state.iteration >= self.max_iter:
-            return Status.ITERATIONS
-        if self.max_seconds is not None and state.seconds >= self.max_seconds:
-            return Status.SECONDS
-        if self.max_gradients is not None and gradients >= self.max_gradients:
-            return Status.GRADIENTS
-        if self.max_lmo_calls is not None and state.lmo_calls >= self.max_lmo_calls:
-            return Status.LMO_CALLS
-        return None
-
-
-@dataclass(frozen=True)
-class Schedule:
-    """What happens on which iterations.
-
-    Parameters
-    ----------
-    record_every : int
-        A row of the trace.
-    gap_every : int, optional
-        An exact gap in a stochastic run, which is a row too.
-    checkpoint_every : int, optional
-        A checkpoint.
-    """
-
-    record_every: int
-    gap_every: int | None = None
-    checkpoint_every: int | None = None
-
-    def __post_init__(self) -> None:
-        positive_int(self.record_every, "record_every")
-        if self.gap_every is not None:
-            positive_int(self.gap_every, "gap_every")
-        if self.checkpoint_every is not None:
-            positive_int(self.checkpoint_every, "every (iterations between two checkpoints)")
-
-    def gap_due(self, t: int) -> bool:
-        return self.gap_every is not None and t % self.gap_every == 0
-
-    def record_due(self, t: int) -> bool:
-        return t % self.record_every == 0 or self.gap_due(t)
-
-    def checkpoint_due(self, t: int) -> bool:
-        return self.checkpoint_every is not None and t % self.checkpoint_every == 0
-
-    def next_event(self, t: int, last: int) -> int:
-        """The first iteration from t on at which something is due; `last` if nothing is before."""
-        periods = [p for p in (self.record_every, self.gap_every, self.checkpoint_every) if p is not None]
-        return min(last, *(-(-t // p) * p for p in periods))
 
 
 class Solver:

@@ -27,7 +27,8 @@ from .onehot import BLOCK, boost
 from .work import Model, Rule, Work
 
 if TYPE_CHECKING:
-    from ..solver import Limits, Solver, State
+    from ..solver import Solver
+    from ..state import Limits, State
 
 LOSSES = {
     Logistic: losses.LOGISTIC,

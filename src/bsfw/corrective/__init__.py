@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from ..solver import Solver, State
+    from ..solver import Solver
+    from ..state import State
     from .engine import CorrectiveEngine
     from .general import HullEngine
 

@@ -49,7 +49,7 @@ def make_solver(settings: Settings) -> tuple[Problem, Solver]:
 def solve(settings: Settings) -> Data:
     """One run of BSFW, or of vanilla SFW (max_rounds 1): the curves of the paper's figures come from its trace."""
     from ..results import Status
-    from ..solver import Limits, Schedule
+    from ..state import Limits, Schedule
 
     problem, solver = make_solver(settings)
     _warm_up(problem, solver, settings)
@@ -83,7 +83,7 @@ def _warm_up(problem: Problem, solver: Solver, settings: Settings) -> None:
 
     What is compiled, or derived from the data once (a CSC copy, a Gram matrix), is then not in the seconds of a run.
     """
-    from ..solver import Limits, Schedule
+    from ..state import Limits, Schedule
 
     kind = repr([settings["max_rounds"] > 1, *(settings[name] for name in ("estimator", "decay", "step"))])
     if kind not in _warm.setdefault(problem, set()):

@@ -24,7 +24,8 @@ from .boosting import ObservedEntries, Span, boost
 from .operator import Pattern, SparseLowRank, bottom_eigenpair, top_singular_pair
 
 if TYPE_CHECKING:
-    from ..solver import Limits, Solver, State
+    from ..solver import Solver
+    from ..state import Limits, State
 
 COMPRESS_EVERY = 64
 """New terms after which x is recompressed, and its observed entries are formed anew."""
