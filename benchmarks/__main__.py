@@ -38,14 +38,16 @@ HEADER = ("family", "setting", "ours", "peer", "ours", "peer", "ratio", "must be
 
 
 def judge(row: Row, samples: timing.Samples) -> dict[str, Any]:
-    """The medians, their ratio and the verdict. A run that was given up counts with the seconds it was given."""
+    """The medians, the median ratio of the turns and the verdict. A run that was given up counts with the seconds it
+    was given."""
     middle = timing.medians(samples)
     ours, peer = middle["ours"], middle.get("peer")
     gave_up = {name: math.isinf(value) for name, value in middle.items()}
     verdict, ratio = "-", ours
     if peer is not None:
-        finite = {name: row.cap if gave_up[name] and row.cap else value for name, value in middle.items()}
-        ratio = finite["ours"] / finite["peer"] if row.bound.startswith("<=") else finite["peer"] / finite["ours"]
+        finite = {name: [min(value, row.cap or math.inf) for value in values] for name, values in samples.items()}
+        over, under = ("ours", "peer") if row.bound.startswith("<=") else ("peer", "ours")
+        ratio = timing.ratio(finite[over], finite[under])
     if row.bound:
         relation, bound = row.bound.split()
         reached = ratio >= float(bound) if relation == ">=" else ratio <= float(bound)

@@ -2,7 +2,8 @@
 
 Per iteration: a run of T iterations less a run of one iteration (for copt, which counts epochs: of one epoch), divided
 by the difference in iterations. The start (imports, compilation, full pass, conversion of the data) cancels for all
-alike. Competitors take turns, so that a slow minute of the machine falls on all of them, and medians are compared.
+alike. Competitors take turns, so that a slow minute of the machine falls on all of them; shown are medians, and the
+median of the ratios of the turns.
 
 To an accuracy: the first time on the solver's clock at which (f - f*)/f* is at most that, medians over the turns. The
 clock stands still while f is evaluated.
@@ -32,6 +33,11 @@ def interleaved(competitors: dict[str, Callable[[int], float]], repeats: int) ->
 
 def medians(samples: Samples) -> dict[str, float]:
     return {name: statistics.median(values) for name, values in samples.items()}
+
+
+def ratio(over: Sequence[float], under: Sequence[float]) -> float:
+    """The median of the ratios of two competitors' turns: what slows the machine for a while falls on both of them."""
+    return statistics.median(a / b for a, b in zip(over, under, strict=True))
 
 
 def seconds_per_iteration(solver: Timed, problem: Problem, iterations: int, seed: int) -> float:
