@@ -403,9 +403,10 @@ class Solver:
         started = time.perf_counter()
         state.switch = Switch(state.iteration, reason, *check)
         state.m, state.x_previous, state.memory, state.engine, state.engine_name = None, None, {}, None, ""
-        # The corrective engine reads the data by columns if the objective has them already. Made here they are always
-        # there, whatever was asked of the objective before: a resumed run must end in the same bits.
-        getattr(self.objective, "columns", None)
+        # The corrective engine reads sparse data by columns if the objective has them already. Made here they are
+        # always there, whatever was asked of the objective before: a resumed run must end in the same bits.
+        if not isinstance(getattr(self.objective, "A", None), np.ndarray):
+            getattr(self.objective, "columns", None)
         state.seconds += time.perf_counter() - started
         return True
 

@@ -189,7 +189,7 @@ class CompiledEngine:
             gram = objective.gram
         if dense:
             rows: tuple[Any, ...] = (A, None, None)
-            columns = rows
+            columns = (objective.columns.T if self.memory["margins"].size else A[:0], None, None)
         else:
             rows = (A.data, A.indices, A.indptr)
             if self.memory["margins"].size or self.rule.estimator in (layout.FULL, layout.LSVRG, layout.SARAH):

@@ -70,7 +70,7 @@ def _margins_by_columns(data, indices, indptr, coordinates, count, x, out):
 def _weighted_columns(
     data: Any, indices: Any, indptr: Any, slopes: Any, factor: Any, first: Any, last: Any, g: Any
 ) -> Any:
-    """g[j] = factor <A[:, j], slopes> for first <= j < last. A name only: see `rows`."""
+    """g[j] = factor <A[:, j], slopes> for first <= j < last; `data` are CSC, or dense rows. A name only: see `rows`."""
 
 
 @overload(_weighted_columns, jit_options={"forceinline": True})
@@ -149,17 +149,18 @@ def slopes(
 
 
 def gradient(model: Model, slopes: Array, g: Array) -> None:
-    """g = (1/m) A^T slopes: by columns on all cores where the model has them, else row by row."""
+    """g = (1/m) A^T slopes: column by column on all cores where the model has them or is dense, else row by row."""
     factor = 1.0 / model.y.size
-    if model.columns.size == 0:
+    source = (model.columns, model.column_indices, model.column_indptr) if model.indices is not None else (
+        model.data, None, None
+    )  # fmt: skip
+    if source[0].size == 0:
         g[:] = 0.0
         nothing = np.empty(0, dtype=np.uint32), np.empty(0), np.zeros(REAL_SIZE)  # no bounds are kept here
         add_rows(model.data, model.indices, model.indptr, None, slopes, factor, g, *nothing)
         return
 
     def part(first: int, last: int) -> None:
-        _gradient_between(
-            model.columns, model.column_indices, model.column_indptr, slopes, factor, first, last, g
-        )  # fmt: skip
+        _gradient_between(*source, slopes, factor, first, last, g)
 
     _split(part, g.size, model.data.size)

@@ -181,13 +181,13 @@ def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
 
 
 def column(data: Any, indices: Any, indptr: Any, j: Any) -> Any:
-    """The entries of column j and their rows, to be read with `member`."""
+    """The entries of column j, of CSC data or a dense transpose, and their rows, to be read with `member`."""
 
 
 @overload(column)
 def _column(data, indices, indptr, j) -> Callable[..., Any]:
     def dense(data, indices, indptr, j):
-        return data[:, j], None
+        return data[j], None
 
     def sparse(data, indices, indptr, j):
         return data[indptr[j] : indptr[j + 1]], indices[indptr[j] : indptr[j + 1]]

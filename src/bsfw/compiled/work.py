@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 
 class Model(NamedTuple):
-    """The data and the loss: rows in CSR or dense form, columns in CSC or dense form, or None where nobody asks."""
+    """The data and the loss: rows in CSR or dense form; columns in CSC form or as rows of the transpose, empty where
+    nobody asks."""
 
     data: Any
     indices: Any

@@ -259,8 +259,8 @@ class LinearModel(Objective):
 
     @cached_property
     def columns(self) -> Any:
-        """A in a form with cheap columns: a CSC copy, made once and kept, or the dense array itself."""
-        return self.A if isinstance(self.A, np.ndarray) else self.A.tocsc()
+        """A in a form with cheap columns: a CSC or column-major copy, made once and kept."""
+        return np.asfortranarray(self.A) if isinstance(self.A, np.ndarray) else self.A.tocsc()
 
     @cached_property
     def gram(self) -> Array:
