@@ -268,7 +268,7 @@ def test_recording_does_not_change_a_run_with_kept_bounds():
         assert run.lmo_calls == runs[0].lmo_calls
 
 
-@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
+@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH], ids=lambda k: k.name)
 def test_batch_runs_on_wide_data_keep_bounds_and_equal_the_reference(kind):
     from bsfw.compiled import layout
 
@@ -298,7 +298,7 @@ def test_batch_runs_on_wide_data_keep_bounds_and_equal_the_reference(kind):
     assert kept > 90
 
 
-@pytest.mark.parametrize("kind", [bsfw.SAGA, bsfw.HeavyBall], ids=lambda k: k.name)
+@pytest.mark.parametrize("kind", [bsfw.SAGA, bsfw.SARAH], ids=lambda k: k.name)
 def test_recording_does_not_change_a_run_by_batches_with_kept_bounds(kind):
     rng = np.random.default_rng(3)
     objective = bsfw.Logistic(
