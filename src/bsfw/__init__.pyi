@@ -51,6 +51,7 @@ from .estimators import ZOJA as ZOJA
 from .estimators import Estimator as Estimator
 from .estimators import FullGradient as FullGradient
 from .estimators import HeavyBall as HeavyBall
+from .factored.path import completion_path as completion_path
 from .lowrank import LowRank as LowRank
 from .objectives import Counts as Counts
 from .objectives import Function as Function

@@ -10,7 +10,8 @@ from bsfw.factored.engine import FactoredEngine, lmo
 from bsfw.factored.operator import Pattern, SparseLowRank, bottom_eigenpair, top_singular_pair
 from bsfw.lowrank import LowRank
 from bsfw.objectives.completion import MatrixCompletion
-from bsfw.solver import Limits, Schedule, Solver
+from bsfw.solver import Solver
+from bsfw.state import Limits, Schedule
 
 TIGHT = 1e-11
 ESTIMATORS = [
@@ -127,6 +128,15 @@ def test_boost_is_the_generic_one_to_rounding(rng, max_rounds):
     assert np.isclose(sum(ours.weights), 1.0)
     assert np.allclose(ours.dense(np.asarray(x)), theirs.dense(np.asarray(x)), atol=1e-6 * theirs.norm)
     assert np.isclose(span.length(point), theirs.norm)
+
+
+def test_a_residual_that_is_rounding_error_gives_no_vector_of_nan():
+    # One vertex explains the only entry: what is left of the residual is zero in one order of summation only.
+    objective = MatrixCompletion(([0], [0], [1.0], (1, 1)))
+    options = dict(estimator=bsfw.HeavyBall(batch_size=1), max_rounds=5, max_iter=5)
+    for seed in range(4):
+        result = bsfw.minimize(objective, bsfw.NuclearBall(2.0), rng=seed, **options)
+        assert np.isfinite(np.asarray(result.x)).all()
 
 
 def test_a_zero_estimate_and_a_vertex_that_is_the_iterate_give_no_direction(rng):

@@ -175,6 +175,8 @@ def test_bad_settings_are_refused_in_a_sentence(observations):
         MatrixCompletion(observations, sample_weight=-np.ones(20))
     with pytest.raises(TypeError, match="Ratings or as"):
         MatrixCompletion(np.zeros((3, 3)))
+    with pytest.raises(TypeError, match=r"\(rows, cols, values, shape\), got tuple of length 3"):
+        MatrixCompletion((rows, cols, values))
     with pytest.raises(TypeError, match="whole numbers"):
         MatrixCompletion((rows.astype(float), cols, values, shape))
     with pytest.raises(TypeError, match="real numbers"):
@@ -183,8 +185,9 @@ def test_bad_settings_are_refused_in_a_sentence(observations):
         MatrixCompletion(observations, test=(rows, cols, values, (7, 6)))
     with pytest.raises(ValueError, match="batch_size must lie between 1 and the number of samples, 20, got 21"):
         bsfw.minimize(MatrixCompletion(observations), bsfw.NuclearBall(3.0), estimator=bsfw.SAGA(batch_size=21))
-    with pytest.raises(ValueError, match="radius"):
-        bsfw.NuclearBall(-1.0)
+    for radius in (0.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="radius must be a positive finite number"):
+            bsfw.NuclearBall(radius)
 
 
 def test_rows_and_columns_without_observations_are_fine():

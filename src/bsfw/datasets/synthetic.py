@@ -58,7 +58,8 @@ def ratings_like(
             np.searchsorted(np.cumsum(weight) / weight.sum(), rng.random(count)).clip(max=len(weight) - 1)
             for weight in weights
         ]
-        found = np.unique(np.concatenate([found, drawn[0] * shape[1] + drawn[1]]))
+        found = np.sort(np.concatenate([found, drawn[0] * shape[1] + drawn[1]]))
+        found = found[np.append(True, found[1:] != found[:-1])]  # np.unique may hash, and keep a lot of memory
     found = np.sort(rng.permutation(found)[:count])
     rows, cols = found // shape[1], found % shape[1]
     leanings = 0.45 * rng.standard_normal(shape[0])[rows] + 0.5 * rng.standard_normal(shape[1])[cols]

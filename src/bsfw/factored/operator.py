@@ -104,7 +104,7 @@ def top_singular_pair(matrix: SparseLowRank, tolerance: float, start: Array) -> 
             basis, images, alphas, betas, previous, done, until, _NOTHING,
         )  # fmt: skip
         if made == 0:
-            return 0.0, first_axis((rows,), 1.0, basis.dtype), first_axis((columns,), 1.0, basis.dtype)
+            return _no_pair(rows, columns)
         exhausted = made < until or betas[made - 1] == 0.0
         # Exhausted on the left, M v_{k+1} lies in the span of the left vectors: the k x (k+1) projection is exact.
         width = made + 1 if made < until and betas[made - 1] > 0.0 else made
@@ -121,7 +121,12 @@ def top_singular_pair(matrix: SparseLowRank, tolerance: float, start: Array) -> 
     right /= np.linalg.norm(right)
     left = matrix.matvec(right)
     sigma = float(np.linalg.norm(left))
-    return sigma, left / sigma, right
+    # Sparse and low-rank part may cancel: what one order of summation leaves as rounding error is zero in another.
+    return (sigma, left / sigma, right) if sigma > 0.0 else _no_pair(rows, columns)
+
+
+def _no_pair(rows: int, columns: int) -> tuple[float, Array, Array]:
+    return 0.0, first_axis((rows,), 1.0, np.dtype(float)), first_axis((columns,), 1.0, np.dtype(float))
 
 
 def bottom_eigenpair(matrix: SparseLowRank, tolerance: float) -> tuple[float, Array]:

@@ -321,7 +321,8 @@ def _observations(given: Any, shape: tuple[int, int] | None) -> tuple[Array, Arr
         given = (given.rows, given.cols, given.values, given.shape)
     accepted = "(rows, cols, values, shape)" if shape is None else "(rows, cols, values)"
     if not isinstance(given, (tuple, list)) or len(given) not in ((4,) if shape is None else (3, 4)):
-        raise TypeError(f"observations are given as Ratings or as {accepted}, got {type(given).__name__}.")
+        length = f" of length {len(given)}" if isinstance(given, (tuple, list)) else ""
+        raise TypeError(f"observations are given as Ratings or as {accepted}, got {type(given).__name__}{length}.")
     rows, cols, values = (np.asarray(part) for part in given[:3])
     own = tuple(given[3]) if len(given) == 4 else shape
     whole = own is not None and all(isinstance(size, (int, np.integer)) and size >= 1 for size in own)
