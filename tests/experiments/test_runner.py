@@ -64,6 +64,8 @@ def start(*arguments):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # A shell that starts the tests in the background has them, and what they start, ignore Ctrl-C.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
 
 
