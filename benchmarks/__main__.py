@@ -13,10 +13,11 @@ import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from importlib import metadata
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from . import data, timing
+from . import corrective, data, timing
 from .rows import Row, rows
 from .solvers import Unavailable
 
@@ -30,6 +31,7 @@ FAMILIES = {
     "cold-start": "seconds in a second process",
     "memory": "bsfw's own arrays, in float64 vectors",
     "deterministic": "copt minimize_frank_wolfe / bsfw with the exact gradient",
+    "corrective": "coordinate descent / bsfw's corrective method, time to high accuracy",
 }
 PACKAGES = ("bsfw", "numpy", "scipy", "numba", "scikit-learn", "copt", "skglm", "celer")
 UNITS = {"us": 1e6, "ms": 1e3, "s": 1.0, "": 1.0}
@@ -169,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print(f"{host['cpu']}, {host['cores']} cores; " + ", ".join(f"{k} {v}" for k, v in host["packages"].items()))
     if (host["load"] or 0.0) > 0.25 * (host["cores"] or 1):
         print(f"The machine is busy (load {host['load']:.1f}): peers with threads look slower than they are.")
-    table = run(row for row in rows(sizes) if row.family in only)
+    table = run(row for row in chain(rows(sizes), corrective.rows(sizes)) if row.family in only)
     seconds = time.perf_counter() - started
     missed = sum(row["verdict"] == "NOT" for row in table)
     print(f"{len(table)} rows, {missed} not reached, {seconds:.0f} s")

@@ -34,6 +34,10 @@ class Reference:
     C: float
     penalty: float
 
+    def suboptimality(self, value: float) -> float:
+        """(f - f*)/f*."""
+        return (value - self.value) / self.value
+
 
 def liblinear(problem: Problem, C: float, tol: float, max_iter: int = 60) -> Array:
     """Scikit-learn's l1-penalised logistic regression without intercept. Beyond some 60 Newton steps it only stalls."""
@@ -57,7 +61,7 @@ def reference(problem: Problem) -> Reference:
     x, m = path.x[0], problem.A.shape[0]
     value = problem.value(x)
     error = problem.gap(x) / value
-    if error > 1e-9:
+    if error > 1e-10:
         raise RuntimeError(f"f* of {problem.name} is certified to {error:.1e} only.")
     penalty = float(np.abs(problem.gradient(x)).max())
     return Reference(value, error, 1.0 / (penalty * m), penalty)

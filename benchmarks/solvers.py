@@ -75,13 +75,10 @@ class Clock:
 
     def __init__(self, problem: Problem, accuracy: float, cap: float, every: int) -> None:
         self.problem, self.accuracy, self.cap, self.every = problem, accuracy, cap, every
-        self.optimum = reference(problem).value
+        self.suboptimality = reference(problem).suboptimality
         self.calls, self.points = 0, Points()
         self.off = 0.0
         self.started = time.perf_counter()
-
-    def suboptimality(self, value: float) -> float:
-        return (value - self.optimum) / self.optimum
 
     def done(self, seconds: float) -> bool:
         return self.points[-1][1] <= self.accuracy or seconds > self.cap
@@ -266,14 +263,14 @@ class Penalised:
     precisions: tuple[float, ...]
 
     def points(self, problem: Problem, accuracy: float, seed: int, cap: float) -> Points:
-        optimum = reference(problem).value
+        suboptimality = reference(problem).suboptimality
         self.fit(problem, self.precisions[len(self.precisions) // 2])  # imports and compilation
         points = Points()
         for precision in self.precisions:
             started = time.perf_counter()
             x = self.fit(problem, precision)
             seconds = time.perf_counter() - started
-            points.append((seconds, (problem.value(problem.into_ball(x)) - optimum) / optimum))
+            points.append((seconds, suboptimality(problem.value(problem.into_ball(x)))))
             if points[-1][1] <= accuracy or seconds > cap:
                 break
         return points

@@ -225,3 +225,34 @@ def test_atoms_of_another_shape_kind_or_field_are_refused():
         active.add(Other(), 1.0)
     with pytest.raises(IndexError, match="no atom 0 among 0"):
         active.atom(0)
+
+
+def test_one_hots_in_bulk_are_the_set_that_single_atoms_make():
+    index, value, weights = np.array([5, 0, 2, 7]), np.array([2.0, 0.0, -1.0, 3.0]), np.array([1.0, 0.4, 0.6, 0.0])
+    bulk, single = ActiveSet.of_one_hots((8,), index, value, weights), ActiveSet((8,))
+    for atom in zip(index.tolist(), value.tolist(), weights, strict=True):
+        single.add(OneHot(*atom[:2], (8,)), atom[2])
+    single.tidy()
+    assert bulk.keys == single.keys
+    np.testing.assert_allclose(bulk.weights, single.weights, rtol=1e-15)
+    for active in (bulk, single):  # and goes on like it
+        assert active.add(OneHot(2, -1.0, (8,)), 0.1) == 2
+        assert active.add(OneHot(2, 1.0, (8,)), 0.1) == 3
+        active.weights[0] = 0.0
+        assert active.tidy()[0] == 1
+    assert bulk.keys == single.keys
+    np.testing.assert_array_equal(bulk.point(), single.point())
+    with pytest.raises(ValueError, match="would be empty"):
+        ActiveSet.of_one_hots((8,), index, value, 0.0 * weights)
+
+
+def test_nonzeros_are_those_of_the_point_in_order_with_opposite_atoms_merged():
+    active = ActiveSet((3, 4))
+    for index, value, weight in ((9, 2.0, 0.25), (1, -2.0, 0.25), (9, -2.0, 0.125), (0, 0.0, 0.375)):
+        active.add(OneHot(index, value, (3, 4)), weight)
+    indices, values = active.nonzeros()
+    assert indices.tolist() == [1, 9]
+    np.testing.assert_array_equal(values, active.point().ravel()[indices])
+    active.add(Dense(np.ones((3, 4))), 0.1)
+    with pytest.raises(ValueError, match="use point"):
+        active.nonzeros()

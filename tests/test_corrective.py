@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from hypothesis import strategies as st
 
 import bsfw
 from bsfw.corrective import corrective_engine
-from bsfw.corrective.correction import Region
+from bsfw.corrective.correction import Corrector, Region
 from bsfw.corrective.engine import CorrectiveEngine
 from bsfw.corrective.general import HullEngine
 from bsfw.objectives.completion import MatrixCompletion
 from bsfw.results import Result, Status
-from bsfw.solver import Limits, Schedule, Solver, State
+from bsfw.solver import Solver
+from bsfw.state import Limits, Schedule, State
 
 LOSSES = {
     "logistic": bsfw.Logistic,
@@ -62,9 +64,7 @@ def begin(problem: Any, constraint: Any, x0: Any = None) -> tuple[Solver, State]
 
 def solve(problem: Any, constraint: Any, gap_tol: float = 1e-10, max_iter: int = 100, x0: Any = None) -> Result:
     solver, state = begin(problem, constraint, x0)
-    result = solver.run(state, Limits(max_iter=max_iter, gap_tol=gap_tol), Schedule(record_every=1))
-    result.update(state.engine.extras())  # type: ignore[union-attr]
-    return result
+    return solver.run(state, Limits(max_iter=max_iter, gap_tol=gap_tol), Schedule(record_every=1))
 
 
 def by_cvxpy(loss: str, A: np.ndarray, y: np.ndarray, constraint: Any) -> float:
@@ -179,6 +179,24 @@ def test_without_a_gram_matrix_it_is_the_same_optimum(loss: str, monkeypatch: py
         assert without.fun == pytest.approx(with_gram.fun, abs=2e-7)
 
 
+@pytest.mark.parametrize("name", ["l1", "weighted l1", "simplex"])
+def test_columns_fetched_ahead_change_no_bit(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(8)
+    A = sp.random_array((150, 900), density=0.05, rng=rng, format="csr")
+    labels = np.where(A @ np.where(np.arange(900) < 20, 1.0, 0.0) > 0.1, 1.0, -1.0)
+    fetched: list[int] = []
+    found = []
+    for spare in (1000, 0, 30):  # all the data, nothing ahead, and a little
+        monkeypatch.setattr("bsfw.corrective.engine.SPARE", spare)
+        solver, state = begin(bsfw.Logistic(A, labels), sets(900)[name])
+        found.append(solver.run(state, Limits(max_iter=8), Schedule(record_every=1)).x)
+        assert isinstance(state.engine, CorrectiveEngine)
+        fetched.append(len(state.engine._pool))
+    assert fetched[0] == 0 < fetched[1] < fetched[2] < 900
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])
+
+
 # Any polytope.
 
 
@@ -193,7 +211,7 @@ def polytopes() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", list(polytopes()))
-@pytest.mark.parametrize("loss", ["logistic", "least-squares", "tukey"])
+@pytest.mark.parametrize("loss", list(LOSSES))
 def test_on_any_polytope_the_exact_gap_gets_tiny(loss: str, name: str) -> None:
     A, y = data()
     problem, constraint = objective(loss, sp.csr_array(A), y), polytopes()[name]
@@ -219,15 +237,81 @@ def test_on_the_birkhoff_polytope_it_is_the_projection_that_cvxpy_finds() -> Non
     assert bsfw.Birkhoff(n).contains(result.x, 1e-9)
 
 
-def test_equal_atoms_are_one_and_idle_ones_leave() -> None:
+# The active set.
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    m=st.integers(1, 15),
+    n=st.integers(1, 8),
+    radius=st.floats(0.01, 1000.0),
+    name=st.sampled_from(["l1", "weighted l1", "simplex", "solid simplex", "box", "k-sparse", "hull", "subclass"]),
+    loss=st.sampled_from(["logistic", "least-squares", "tukey"]),
+)
+def test_x_is_the_combination_of_its_atoms_at_every_iterate_without_ghosts(
+    seed: int, m: int, n: int, radius: float, name: str, loss: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    A, y = rng.integers(-2, 3, (m, n)).astype(float), rng.integers(-2, 3, m).astype(float)
+
+    class Ball(bsfw.L1Ball):
+        """Has one-hot vertices, but goes by its atoms' images."""
+
+    constraint: Any = {
+        "l1": lambda: bsfw.L1Ball(radius),
+        "weighted l1": lambda: bsfw.L1Ball(radius, weights=rng.uniform(0.3, 3.0, n)),
+        "simplex": lambda: bsfw.Simplex(radius),
+        "solid simplex": lambda: bsfw.Simplex(radius, equality=False),
+        "box": lambda: bsfw.LinfBall(radius),
+        "k-sparse": lambda: bsfw.KSparse(min(2, n), radius),
+        "hull": lambda: bsfw.ConvexHull(radius * rng.standard_normal((6, n))),
+        "subclass": lambda: Ball(radius),
+    }[name]()
+
+    def check(result: Result) -> None:
+        active = result.active_set
+        np.testing.assert_allclose(active.point(), result.x, rtol=0, atol=1e-12 * max(1.0, radius))
+        assert active.weights.min() > 0.0
+        assert active.weights.sum() == pytest.approx(1.0, abs=1e-14)
+        assert len(set(active.keys)) == len(active)
+        assert constraint.contains(result.x, 1e-9)
+        assert all(constraint.contains(atom.dense(), 1e-9) for atom in active.atoms)
+
+    solver, state = begin(objective(loss, sp.csr_array(A), y), constraint)
+    result = solver.run(state, Limits(max_iter=6, gap_tol=0.0), Schedule(record_every=1), callback=check)
+    check(result)
+
+
+def test_inside_the_ball_the_origin_carries_the_weight_that_is_left() -> None:
     A, y = data()
-    solver, state = begin(objective("logistic", A, y), bsfw.LinfBall(0.2))
-    solver.run(state, Limits(max_iter=50, gap_tol=1e-9), Schedule(record_every=1))
-    atoms, weights = state.memory["atoms"], state.memory["weights"]
-    assert len(np.unique(atoms, axis=0)) == len(atoms)
-    assert weights.sum() == pytest.approx(1.0, abs=1e-12)
-    assert weights.min() >= 0
-    assert len(atoms) <= N + 20
+    result = solve(bsfw.LeastSquares(A, y), bsfw.L1Ball(100.0))
+    atoms = dict(zip(result.active_set.atoms, result.active_set.weights, strict=True))
+    (left,) = (weight for atom, weight in atoms.items() if not atom.dense().any())
+    assert left == pytest.approx(1.0 - np.abs(result.x).sum() / 100.0, abs=1e-12)
+    assert all(np.abs(atom.dense()).sum() in (0.0, 100.0) for atom in atoms)
+    on_the_sphere = solve(bsfw.LeastSquares(A, y), bsfw.L1Ball(1.0))
+    assert all(atom.dense().any() for atom in on_the_sphere.active_set.atoms)
+
+
+def test_a_start_outside_within_rounding_is_moved_inside() -> None:
+    A, y = data()
+    x0 = np.full(N, 1.3 / N)
+    x0[0] += 1e-10
+    x0[1] = -1e-10  # what a caller's own arithmetic leaves
+    x0[2] += 1.3 / N
+    solver, state = begin(objective("logistic", A, y), bsfw.Simplex(1.3), x0)
+    solver.engine(state).publish(state)
+    assert state.x.min() >= 0.0
+    assert state.x.sum() == pytest.approx(1.3, abs=1e-15)
+    np.testing.assert_allclose(state.x, x0, atol=1e-9)
+
+
+def test_few_atoms_are_left_on_a_polytope() -> None:
+    A, y = data()
+    result = solve(objective("logistic", A, y), bsfw.LinfBall(0.2), 1e-9, 50)
+    assert result.status is Status.GAP_REACHED
+    assert len(result.active_set) <= N + 1  # Caratheodory, for a solver that ends on faces
 
 
 def test_the_engine_goes_by_the_set() -> None:
@@ -272,18 +356,42 @@ def test_a_run_that_was_stopped_ends_in_the_same_bits(name: str, by_columns: boo
         np.testing.assert_array_equal(go(other, later, 6).x, whole.x)
 
 
+@pytest.mark.parametrize("constraint", [bsfw.L1Ball(1.3), bsfw.KSparse(5, 1.0)], ids=["l1", "k-sparse"])
+def test_a_run_is_resumed_from_its_file_with_its_active_set(constraint: Any, tmp_path: Path) -> None:
+    A, y = data(200, 80, seed=2)
+    problem = objective("logistic", sp.csr_array(A), y)
+    whole = bsfw.minimize(problem, constraint, method="corrective", gap_tol=1e-10)
+    assert whole.nit > 3
+
+    def crash(result: Result) -> None:
+        if result.nit == 3:
+            raise RuntimeError("power cut")
+
+    with pytest.raises(RuntimeError, match="power cut"):
+        bsfw.minimize(
+            problem, constraint, method="corrective", gap_tol=1e-10, checkpoint=tmp_path / "run.npz", every=2,
+            record_every=1, callback=crash,
+        )  # fmt: skip
+    resumed = bsfw.resume(tmp_path / "run.npz", problem, constraint)
+    assert resumed.status is Status.GAP_REACHED
+    np.testing.assert_array_equal(resumed.x, whole.x)
+    np.testing.assert_array_equal(resumed.active_set.weights, whole.active_set.weights)
+    assert resumed.active_set.keys == whole.active_set.keys
+    assert resumed.get("multiplier") == whole.get("multiplier")
+
+
 # Inputs at the edge.
 
 
 def edge_cases() -> dict[str, tuple[Any, np.ndarray, float]]:
     A, y = data()
-    separable = np.where(A[:, 0] > 0, 1.0, -1.0)
     return {
         "duplicate columns": (np.hstack([A, A, A[:, :3]]), y, 1.3),
         "a zero column": (np.where(np.arange(N) % 3 == 0, 0.0, A), y, 1.3),
         "only zero columns": (np.zeros((5, 3)), y[:5], 1.3),
-        "separable": (A, separable, 1000.0),
-        "a huge radius": (A, y, 1e3),
+        "separable": (A, A @ np.arange(1.0, N + 1.0), 1000.0),
+        "a radius beyond the optimum": (A, y, 1e3),
+        "a huge radius": (*data(seed=2), 1e6),  # f is as good as piecewise linear
         "one sample": (A[:1], y[:1], 1.3),
         "one feature": (A[:, :1], y, 1.3),
         "one sample and one feature": (np.array([[2.0]]), np.array([3.0]), 1.0),
@@ -405,6 +513,23 @@ def test_the_gap_of_a_region_is_that_of_its_vertices() -> None:
         best = min(vertices, key=lambda v: float(g @ v))
         assert region.gap(g, x, weights) == pytest.approx(float(g @ (x - best)))
         np.testing.assert_allclose(region.vertex(g, weights), best)
+
+
+@pytest.mark.parametrize("equal", [False, True])
+def test_faces_end_where_the_model_is_stationary_on_what_is_left(equal: bool) -> None:
+    rng = np.random.default_rng(5)
+    corrector, dropped = Corrector(bsfw.LeastSquares(*data()), Region(not equal, equal, 1.0)), []
+    for _ in range(30):
+        B, g, weights = rng.standard_normal((20, 8)), rng.standard_normal(8), rng.uniform(0.5, 2.0, 8)
+        gram, x = B.T @ B / 20, rng.standard_normal(8)
+        x = (np.abs(x) if equal else x) / (weights @ np.abs(x))
+        found, multiplier = corrector._on_faces(gram, g + gram @ x, x.copy(), weights, 1.0)
+        left, signs = found != 0, np.sign(found)
+        np.testing.assert_allclose((g + gram @ found + multiplier * signs * weights)[left], 0.0, atol=1e-9)
+        assert (signs[left] == np.sign(x)[left]).all()
+        assert weights @ np.abs(found) <= 1.0 + 1e-12
+        dropped.append(8 - np.count_nonzero(left))
+    assert len(set(dropped)) > 1 < max(dropped)
 
 
 def test_what_it_cannot_solve_is_refused_in_a_sentence() -> None:

@@ -82,6 +82,7 @@ def test_beyond_the_unconstrained_optimum_nothing_moves() -> None:
     )
     np.testing.assert_allclose(path.x, np.stack([best] * 3), atol=1e-6)
     np.testing.assert_allclose(path.multiplier, 0.0, atol=1e-10)
+    assert [result.nit for result in path.results[1:]] == [0, 0]
 
 
 def test_a_gap_out_of_reach_is_no_success() -> None:
@@ -133,6 +134,45 @@ def test_bad_input_is_refused_in_a_sentence() -> None:
         radius_path(problem, bsfw.L1Ball, [1.0, -1.0])
     with pytest.raises(ValueError, match="one margin per sample"):
         radius_path(bsfw.Quadratic(np.eye(3)), bsfw.L1Ball, [1.0])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"such as bsfw\.L1Ball itself"):
+        radius_path(problem, bsfw.L1Ball(1.0), [1.0])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"such as bsfw\.Logistic itself"):
+        choose_radius(problem, A, y, bsfw.L1Ball, [1.0])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"shapes are \(80, 15\) and \(79,\)"):
+        choose_radius(bsfw.LeastSquares, A, y[1:], bsfw.L1Ball, [1.0])
+    with pytest.raises(ValueError, match="cv holds no folds"):
+        choose_radius(bsfw.LeastSquares, A, y, bsfw.L1Ball, [1.0], cv=[])
     for cv in (1, 81):
         with pytest.raises(ValueError, match="number of folds"):
             choose_radius(bsfw.LeastSquares, A, y, bsfw.L1Ball, [1.0], cv=cv)
+
+
+def test_a_path_prints_as_a_short_table_and_is_drawn() -> None:
+    A, y = data()
+    problem = bsfw.LeastSquares(A, y)
+    path = radius_path(problem, bsfw.L1Ball, RADII)
+    lines = repr(path).splitlines()
+    assert lines[0] == "<RadiusPath of 8 radii>"
+    assert lines[1].split() == ["radius", "f", "gap", "multiplier", "nonzeros"]
+    assert len(lines) == 2 + len(RADII)
+    np.testing.assert_array_equal(path.nonzeros, (path.x != 0).sum(axis=1))
+    cells = np.array([line.split() for line in lines[2:]], dtype=float).T
+    for column, exact in zip(cells, (RADII, path.fun, path.gap, path.multiplier, path.nonzeros), strict=True):
+        np.testing.assert_allclose(column, exact, rtol=0.1, atol=1e-12)
+    many = repr(radius_path(problem, bsfw.L1Ball, np.linspace(0.1, 1.0, 50)))
+    assert len(many.splitlines()) == 23
+    assert max(map(len, many.splitlines())) <= 80
+    choice = choose_radius(bsfw.LeastSquares, A, y, bsfw.L1Ball, RADII)
+    assert repr(choice).startswith(f"<RadiusChoice: {choice.radius:.6g} of 8 radii, mean loss ")
+    assert len(repr(choice)) < 200
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    axes = path.plot(color="black")
+    assert len(axes.lines) == path.x.any(axis=0).sum()
+    np.testing.assert_array_equal(axes.lines[0].get_xdata(), RADII)
+
+
+def test_matrix_completion_is_sent_to_its_own_path():
+    objective = bsfw.MatrixCompletion(([0, 1], [1, 0], [1.0, 2.0], (2, 2)), "squared")
+    with pytest.raises(TypeError, match="completion_path"):
+        bsfw.radius_path(objective, bsfw.NuclearBall, [1.0, 2.0])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,7 +26,7 @@ class _Stack(ABC):
     def __init__(self, shape: tuple[int, ...], rows: tuple[Array, ...]) -> None:
         """From the rows of all atoms, or of none: arrays of the right width and length zero."""
         self.shape, self._parts, self.count = shape, rows, len(rows[0])
-        self.keys = [self.key(tuple(part[row] for part in rows)) for row in range(self.count)]
+        self._keys: list[str] | None = None
 
     @staticmethod
     @abstractmethod
@@ -47,6 +48,13 @@ class _Stack(ABC):
     def key(cls, row: tuple[Any, ...]) -> str:
         return digest(cls.kind.__name__, *(np.asarray(part) for part in row))
 
+    @property
+    def keys(self) -> list[str]:
+        """Of all atoms; made when first asked for, since a method that never looks for an atom needs none."""
+        if self._keys is None:
+            self._keys = [self.key(tuple(part[row] for part in self._parts)) for row in range(self.count)]
+        return self._keys
+
     def rows(self) -> tuple[Array, ...]:
         """The filled part of the arrays, as views."""
         return tuple(part[: self.count] for part in self._parts)
@@ -55,16 +63,16 @@ class _Stack(ABC):
         if self.count == len(self._parts[0]):
             room = self.count + 1
             self._parts = tuple(np.concatenate([p, np.empty((room, *p.shape[1:]), p.dtype)]) for p in self._parts)
+        self.keys.append(key)
         for part, value in zip(self._parts, row, strict=True):
             part[self.count] = value
-        self.keys.append(key)
         self.count += 1
         return self.count - 1
 
     def remove(self, row: int) -> str | None:
         """Put the last row in its place; the key of the row that moved, if one did."""
-        self.count -= 1
         last = self.keys.pop()
+        self.count -= 1
         if row == self.count:
             return None
         for part in self._parts:
@@ -157,6 +165,14 @@ class _Denses(_Stack):
 _STACKS: tuple[type[_Stack], ...] = (_OneHots, _Sparses, _RankOnes, _Denses)
 
 
+def _nothing(weights: Array) -> Array:
+    """Which atoms leave: the one rule, for every active set."""
+    out = ~(weights > NOTHING)  # NaN goes too
+    if out.all():
+        raise ValueError("no atom has a positive weight, so the active set would be empty.")
+    return np.asarray(out)
+
+
 class ActiveSet:
     """x = sum_i weights_i a_i with weights on the simplex: what away, pairwise and corrective steps work on.
 
@@ -184,7 +200,23 @@ class ActiveSet:
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self.weights = np.empty(0)
         self._stacks: dict[tuple[type[Vertex], int], _Stack] = {}
-        self._places: dict[str, tuple[_Stack, int]] = {}
+
+    @classmethod
+    def of_one_hots(
+        cls, shape: tuple[int, ...], indices: Array, values: Array, weights: Array, dtype: npt.DTypeLike = float
+    ) -> ActiveSet:
+        """The atoms values_i e_{indices_i}, which must be distinct, with these weights, made tidy. A few passes over
+        the arrays."""
+        active, kept = cls(shape, dtype), ~_nothing(weights)
+        active.weights = weights[kept] / weights[kept].sum()
+        active._stacks[OneHot, 1] = _OneHots(
+            active.shape, (indices[kept].astype(np.int64), values[kept].astype(active.dtype))
+        )
+        return active
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[_Stack, int]]:
+        return {key: (stack, row) for stack in self._stacks.values() for row, key in enumerate(stack.keys)}
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -229,6 +261,11 @@ class ActiveSet:
     def atoms(self) -> list[Vertex]:
         """All atoms, in the order of the weights."""
         return [stack.vertex(row) for stack in self._stacks.values() for row in range(stack.count)]
+
+    @property
+    def keys(self) -> list[str]:
+        """A name for each atom, in the order of the weights; equal atoms have equal ones, in every active set."""
+        return [key for stack in self._stacks.values() for key in stack.keys]
 
     def position(self, vertex: Vertex) -> int | None:
         """Where that vertex is, None if it is not among the atoms."""
@@ -276,9 +313,7 @@ class ActiveSet:
         lost : float
             The sum of |weight| that left: if it is not 0.0, x has changed by so much times the size of the atoms.
         """
-        out = np.flatnonzero(~(self.weights > NOTHING))  # NaN goes too
-        if len(out) == len(self):
-            raise ValueError("no atom has a positive weight, so the active set would be empty.")
+        out = np.flatnonzero(_nothing(self.weights))
         lost = float(np.abs(self.weights[out]).sum())
         for position in out[::-1]:  # from the last: what moves into a gap stays
             self._remove(int(position))
@@ -319,6 +354,17 @@ class ActiveSet:
             begin += stack.count
         return out
 
+    def nonzeros(self) -> tuple[Array, Array]:
+        """x by its flat indices, in increasing order, and its values there, for a set of one-hot atoms. O(k log k)."""
+        if set(self._stacks) != {(OneHot, 1)}:
+            raise ValueError("only a set of one-hot atoms has x by its nonzeros; use point().")
+        index, value = self._stacks[OneHot, 1].rows()
+        stored = value != 0
+        indices, places = np.unique(index[stored], return_inverse=True)
+        values = np.zeros(len(indices), dtype=self.dtype)
+        np.add.at(values, places, (self.weights * value)[stored].astype(self.dtype, copy=False))
+        return indices, values
+
     # Checkpoints.
 
     def to_arrays(self) -> dict[str, Array]:
@@ -343,9 +389,19 @@ class ActiveSet:
         for number, name in sorted(found, key=lambda pair: int(pair[0])):
             kind = kinds[name]
             stack = kind(active.shape, tuple(np.array(arrays[f"active.{number}.{name}.{p}"]) for p in kind.names))
-            rows = stack.rows()[0]
-            active._stacks[kind.kind, rows[0].size] = stack
-            active._places |= {key: (stack, row) for row, key in enumerate(stack.keys)}
+            active._stacks[kind.kind, stack.rows()[0][0].size] = stack
         if len(active._places) != len(active):
             raise ValueError("the arrays hold no active set: the numbers of atoms and of weights differ.")
         return active
+
+
+def as_atom(x: Array, vertex: Vertex) -> Vertex:
+    """x^0 as one atom in the structure of the set's vertices, so that the oracle's answers can be equal to it."""
+    flat = x.reshape(-1)
+    nonzeros = np.flatnonzero(flat)
+    if isinstance(vertex, OneHot) and len(nonzeros) <= 1:
+        index = int(nonzeros[0]) if len(nonzeros) else 0
+        return OneHot(index, flat[index].item(), x.shape)
+    if isinstance(vertex, Sparse):
+        return Sparse(nonzeros, flat[nonzeros], x.shape)
+    return Dense(x)

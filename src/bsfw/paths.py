@@ -10,6 +10,7 @@ import numpy as np
 
 from ._arrays import Array, positive, positive_int
 from .constraints.base import Constraint
+from .objectives.completion import MatrixCompletion
 from .objectives.linear_model import LinearModel
 from .results import Result, Status
 
@@ -119,7 +120,9 @@ def radius_path(
             "functools.partial."
         )
     limits = Limits(max_iter=max_iter, gap_tol=gap_tol)
-    if len(radii) > 1 and hasattr(objective, "A"):
+    if isinstance(objective, MatrixCompletion):
+        raise TypeError("radius_path keeps x as arrays; for a MatrixCompletion use bsfw.completion_path.")
+    if len(radii) > 1 and not isinstance(objective.A, np.ndarray):
         _ = objective.columns  # a copy by columns, made once and kept: every radius picks other ones
     results: list[Result] = []
     for k, radius in enumerate(radii):

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array, norm
-from ..active_set import ActiveSet
+from ..active_set import ActiveSet, as_atom
 from ..boosting import Direction
 from ..steps import Move
-from ..vertices import Dense, OneHot, Sparse, Vertex
 from .methods import METHODS, Choice, Look
 from .searches import SEARCHES, Adaptive
 
 if TYPE_CHECKING:
-    from ..solver import Limits, Solver, State
+    from ..solver import Solver
+    from ..state import Limits, State
 
 REFRESH_EVERY = 64
 """Iterations after which x is formed anew from the atoms; in between it follows the steps."""
@@ -93,7 +93,7 @@ class ActiveSetEngine:
             state.lmo_calls += 1
             if self.active is None:
                 self.active = ActiveSet(state.x.shape, state.x.dtype)
-                self.active.add(_as_atom(state.x, vertex), 1.0)
+                self.active.add(as_atom(state.x, vertex), 1.0)
             direction = self._choose(Look.at(state.x, state.m, vertex, self.active))
         state.seconds += time.perf_counter() - started
         return direction
@@ -148,15 +148,3 @@ class ActiveSetEngine:
 
     def extras(self) -> dict[str, Any]:
         return {"active_set": self.active}
-
-
-def _as_atom(x: Array, vertex: Vertex) -> Vertex:
-    """x^0 as one atom in the structure of the set's vertices, so that the oracle's answers can be equal to it."""
-    flat = x.reshape(-1)
-    nonzeros = np.flatnonzero(flat)
-    if isinstance(vertex, OneHot) and len(nonzeros) <= 1:
-        index = int(nonzeros[0]) if len(nonzeros) else 0
-        return OneHot(index, flat[index].item(), x.shape)
-    if isinstance(vertex, Sparse):
-        return Sparse(nonzeros, flat[nonzeros], x.shape)
-    return Dense(x)

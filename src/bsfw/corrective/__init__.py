@@ -27,7 +27,7 @@ def check(solver: Solver) -> None:
     if not isinstance(objective, LinearModel) or isinstance(objective, Multinomial):
         raise ValueError(
             "the corrective method needs a linear model with one margin per sample, such as Logistic, but the "
-            f"objective is {type(objective).__name__}; use method='boosted'."
+            f"objective is {type(objective).__name__}; use method='boosted' alone."
         )
     if not solver.estimator.exact:
         raise ValueError(

@@ -67,6 +67,11 @@ class Region:
         best = float((-np.abs(g) / weights).min() if self.signed else (g / weights).min())
         return float(g @ x) - self.radius * (best if self.equal else min(best, 0.0))
 
+    def multiplier(self, g: Array, x: Array) -> float:
+        """-<g, x> / radius: at the optimum lambda of the penalised problem with the same x, within the gap before."""
+        found = -float(g @ x) / self.radius
+        return found if self.equal else max(0.0, found)
+
     def slope(self, g: Array, x: Array, target: Array, weights: Array) -> float:
         """<g, target - x>, without the cancellation that comes from g being normal to the face.
 
@@ -127,8 +132,8 @@ class Corrector:
         return self.objective._sum_of_losses(z, slice(None)) / self.m
 
     def correct(
-        self, B: Images, weights: Array, point: Point, multiplier: float, gap: float, value: float
-    ) -> tuple[Point, float, float]:
+        self, B: Images, weights: Array, point: Point, g: Array, gap: float, value: float
+    ) -> tuple[Point, float]:
         """Newton steps from `point` until the gap over the atoms is a fraction of `gap`; all feasible.
 
         Parameters
@@ -139,15 +144,14 @@ class Corrector:
             Their w.
         point : Point
             Where to start.
-        multiplier : float
-            A guess of the multiplier of the mass.
+        g : array, (k,)
+            The slopes of f in the weights there.
         gap, value : float
             The Frank-Wolfe gap over the whole set, and f.
 
         Returns
         -------
         point : Point
-        multiplier : float
         length : float
             Of the last step, in [0, 1].
         """
@@ -155,8 +159,9 @@ class Corrector:
         if isinstance(B, SparseImages) and B.shape[1] > (LARGE_GRAM if gap <= FINE * value else SMALL_GRAM):
             columns = B.by_columns()
         length, good, secant = 0.0, 0, None
-        for _ in range(MOST_STEPS):
-            g = B.adjoint(point.slopes)
+        multiplier = self.region.multiplier(g, point.x)
+        for step in range(MOST_STEPS):
+            g = B.adjoint(point.slopes) if step else g
             active_gap = self.region.gap(g, point.x, weights)
             if active_gap <= ROUNDING * value or (good and active_gap <= ENOUGH * gap):
                 break
@@ -179,7 +184,7 @@ class Corrector:
             good += secant is None
             if good == STEPS:
                 break
-        return point, multiplier, length
+        return point, length
 
     def _slopes(self, z: Array) -> Array:
         self.objective.counts.sample_gradients += self.m
@@ -189,7 +194,7 @@ class Corrector:
         found = self.objective._phi_second(z, self.objective.y)
         if self.objective.sample_weight is not None:
             found *= self.objective.sample_weight
-        return self._floored(found) if found.any() else np.full(self.m, self.objective._curvature)
+        return self._floored(found) if found.max() > 0 else np.full(self.m, self.objective._curvature)
 
     def _floored(self, curvatures: Array) -> Array:
         return np.maximum(curvatures, FLOOR * max(float(curvatures.max()), FLOOR * self.objective._curvature))
@@ -208,7 +213,29 @@ class Corrector:
         inside = self.region.inside(target, weights)
         if inside is None:
             return None, multiplier
-        return self._on_faces(gram, g + gram @ (inside - x), inside, weights, multiplier)
+        return self._on_faces(gram, g + gram @ (inside - x), inside.copy(), weights, multiplier)
+
+    def _on_faces(self, gram: Array, slopes: Array, x: Array, weights: Array, multiplier: float) -> tuple[Array, float]:
+        """Minimise the model on the face of x (support, signs and mass kept); where a coordinate reaches zero on the
+        way, drop it and go on. `slopes` are those of the model at x; both are changed."""
+        from scipy.linalg.lapack import dpotrf  # what scipy.linalg puts around it costs more than a small face does
+
+        fixed = self.region.equal or multiplier > 0
+        for _ in range(FACES):
+            support = np.flatnonzero(x)
+            if not len(support):
+                break
+            lower, failed = dpotrf(newton.face_of(gram, support, RIDGE).T, lower=1, overwrite_a=1)
+            if failed:
+                break
+            multiplier, length = newton.step_on_face(
+                self.region.code, gram, lower, support, slopes, x, weights, self.region.radius, fixed
+            )
+            if length == 1.0:
+                break
+        inside = self.region.inside(x, weights)
+        assert inside is not None
+        return inside, multiplier
 
     def _by_residual(
         self,
@@ -236,49 +263,6 @@ class Corrector:
         mean = float((diagonal / np.square(weights)).mean())
         return PENALTY * mean / len(weights) if mean > 0 else 1.0
 
-    def _on_faces(self, gram: Array, slopes: Array, x: Array, weights: Array, multiplier: float) -> tuple[Array, float]:
-        """Minimise the model on the face of x (support, signs and mass kept); where a coordinate reaches zero on the
-        way, drop it and go on. `slopes` are those of the model at x."""
-        from scipy.linalg.lapack import dposv  # what scipy.linalg puts around it costs more than a small face does
-
-        x = x.copy()
-        fixed = self.region.equal or multiplier > 0
-        for _ in range(FACES):
-            support = np.flatnonzero(x)
-            if not len(support):
-                break
-            face = gram[np.ix_(support, support)]
-            face.flat[:: len(support) + 1] += RIDGE * float(np.trace(face))
-            normal = np.sign(x[support]) * weights[support]
-            _, solved, failed = dposv(face, np.column_stack([-slopes[support], normal]), lower=1)
-            if failed:
-                break
-            step, lack = solved[:, 0], self.region.radius - float(normal @ x[support])
-            if fixed or float(normal @ step) > lack:
-                multiplier = float(normal @ step - lack) / float(normal @ solved[:, 1])
-                if multiplier < 0 and not self.region.equal:
-                    multiplier = 0.0  # the mass wants to shrink: the face is not binding
-                else:
-                    step = step - multiplier * solved[:, 1]
-            else:
-                multiplier = 0.0
-            with np.errstate(divide="ignore", invalid="ignore"):
-                reach = np.where(step * x[support] < 0, -x[support] / step, np.inf)
-            length = min(1.0, float(reach.min()))
-            moved = x[support] + length * step
-            moved[reach <= length] = 0.0
-            if not np.isfinite(moved).all():
-                break
-            change = np.zeros(len(x))
-            change[support] = moved - x[support]
-            x[support] = moved
-            if length == 1.0:
-                break
-            slopes = slopes + gram @ change
-        inside = self.region.inside(x, weights)
-        assert inside is not None
-        return inside, multiplier
-
     def _search(
         self, B: Images, point: Point, target: Array, slope: float, trusted: bool
     ) -> tuple[Point, float, Array | None]:
@@ -293,6 +277,7 @@ class Corrector:
         value = 0.0 if by_slope else self.value(point.z)
         length, secant = 1.0, None
         near, near_end, far, far_end = 0.0, slope, 0.0, 0.0
+        too_far = 0  # trials in turn: f can have a kink, as good as, where slopes tell little
         for trial in range(TRIALS):
             z = point.z + length * change
             slopes = self._slopes(z)
@@ -314,11 +299,11 @@ class Corrector:
             if trial == 0:
                 secant = self._secant(change, slopes - point.slopes)
             if by_slope and end < 0:
-                near, near_end = length, end
+                near, near_end, too_far = length, end, 0
             else:
-                far, far_end = length, max(end, 0.0)
+                far, far_end, too_far = length, max(end, 0.0), too_far + 1
             share = near_end / (near_end - far_end) if far_end > 0 else 0.5
-            length = near + (far - near) * min(0.9, max(0.1, share))
+            length = near + (far - near) * max(0.1, min(share, 0.9 / 3.0 ** max(too_far - 1, 0)))
         return point, 0.0, secant
 
     @staticmethod

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import time
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arrays import Array
+from ..active_set import ActiveSet
 from ..boosting import Direction
 from ..compiled import layout, passes
 from ..compiled.work import Model
@@ -16,17 +18,17 @@ from ..constraints.one_hot import OneHotConstraint
 from ..objectives.linear_model import LinearModel
 from ..steps import Move
 from ..vertices import OneHot
+from . import newton
 from .correction import Corrector, Point, Region
 from .images import DenseImages, Images, SparseImages
 
 if TYPE_CHECKING:
-    from ..solver import Limits, Solver, State
+    from ..solver import Solver
+    from ..state import Limits, State
 
 LEAST_ROUNDS, FIRST_ROUNDS, MIN_GAIN = 16, 64, 1e-6
-"""K of Boost is at least the first, and as large as the active set; with many coordinates at least the second. And its
-delta."""
-IDLE = 0.2
-"""Share of the active set that may have zero weight."""
+"""K of Boost is at least the first, and twice as large as the active set; with many coordinates at least the second.
+And its delta."""
 SPARE = 128
 """Columns fetched from the data beside those asked for, and as many as these."""
 
@@ -42,9 +44,11 @@ class CorrectiveEngine:
     """Runs the iterations of one `State` on an l1 ball, weighted or not, or a simplex.
 
     An iteration is a full gradient with the exact gap, Boost, whose atoms all join the active set, and Newton steps on
-    the weights of the active set. The state's memory holds the active coordinates in increasing order, x there, the
-    multiplier, and whether the data are read by columns: only if the objective had them so when the run began, since a
-    copy costs more than it saves.
+    the weights of the active set; atoms that have no weight then leave. An x inside an l1 ball or a solid simplex has
+    the origin as an atom of the weight that is left: a point of the set, and a vertex of the solid simplex.
+
+    The state's memory holds the active set, and whether the data are read by columns: only if the objective had them so
+    when the run began, since a copy costs more than it saves.
     """
 
     name = "corrective"
@@ -52,66 +56,63 @@ class CorrectiveEngine:
     def __init__(self, solver: Solver, state: State) -> None:
         assert isinstance(solver.objective, LinearModel) and isinstance(solver.constraint, OneHotConstraint)
         self.solver, self.objective, self.constraint = solver, solver.objective, solver.constraint
-        self.n, self.m = int(np.prod(solver.shape)), self.objective.n_samples
+        self.n, self.m = math.prod(solver.shape), self.objective.n_samples
         kind, weights = self.constraint.one_hot_rule()
         self._weights = weights
         self.corrector = Corrector(self.objective, Region(*_REGIONS[kind], self.constraint.radius))
-        if not state.memory:
+        if "active.weights" in state.memory:
+            self.active = ActiveSet.from_arrays(state.memory)
+            self._by_columns = bool(state.memory["by_columns"][0])
+        else:
             x = np.asarray(state.x, dtype=np.float64).ravel()
             support = np.flatnonzero(x)
-            state.memory = {
-                "coordinates": support,
-                "values": x[support],
-                "multiplier": np.zeros(1),
-                "by_columns": np.array(["columns" in vars(self.objective)]),
-            }
-        self.memory = state.memory
-        self._dense_x = np.zeros(self.n)
-        self._held = np.empty(0, dtype=np.int64)
+            self.active = self._atoms(support, x[support])
+            self._by_columns = "columns" in vars(self.objective)
+        self._support, values = self.active.nonzeros()
+        self._x = np.zeros(self.n)
+        self._x[self._support] = values
         self._point: Point | None = None
         self._value = math.nan
         self._g = np.empty(0)
         self._pool = np.empty(0, dtype=np.int64)
         self._pooled: SparseImages | None = None
-        self._images = self._pick(self.memory["coordinates"])
+        self._coordinates, self._images = self._support, self._pick(self._support)
 
     # What the solver asks.
 
     def look(self, state: State) -> Direction | None:
         """Full gradient, exact gap and Boost."""
         started = time.perf_counter()
-        memory = self.memory
         with self.objective.counting(state.counts):
-            self._point = self.corrector.point(self._images, memory["values"])
+            self._point = self.corrector.point(self._images, self._x[self._coordinates])
             self._value = self.corrector.value(self._point.z)
             self.objective.counts.full_gradients += 1
         self._g = self._gradient(self._point.slopes)
         direction = None
         if np.isfinite(self._g).all():
-            memory["multiplier"] = np.array([self._multiplier(self._g[memory["coordinates"]])])
-            direction = self.constraint.boost(
-                self._g.reshape(self.solver.shape), self._x().reshape(self.solver.shape),
-                max(LEAST_ROUNDS, min(FIRST_ROUNDS, self.n // 4), len(memory["coordinates"])), MIN_GAIN,
-            )  # fmt: skip
+            shape = self.solver.shape
+            rounds = max(LEAST_ROUNDS, min(FIRST_ROUNDS, self.n // 4), 2 * len(self._support))
+            direction = self.constraint.boost(self._g.reshape(shape), self._x.reshape(shape), rounds, MIN_GAIN)
             state.lmo_calls += direction.rounds
         state.seconds += time.perf_counter() - started
         return direction
 
     def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
-        """Let the atoms join and correct the weights."""
+        """Let the atoms join, correct the weights, and let atoms without weight leave."""
         started = time.perf_counter()
-        memory = self.memory
         assert self._point is not None
-        x = self._join(direction)
-        weights = self._atom_weights(memory["coordinates"])
+        self._join(direction)
+        coordinates, weights = self._coordinates, self._atom_weights(self._coordinates)
+        start = Point(self._x[coordinates], self._point.z, self._point.slopes)
         with self.objective.counting(state.counts):
-            point, _, length = self.corrector.correct(
-                self._images, weights, Point(x, self._point.z, self._point.slopes), float(memory["multiplier"][0]),
-                direction.gap, self._value,
-            )  # fmt: skip
-        memory["values"] = point.x
-        memory["multiplier"] = np.array([self._multiplier(self._images.adjoint(point.slopes))])
+            point, length = self.corrector.correct(
+                self._images, weights, start, self._active_slopes(), direction.gap, self._value
+            )
         self._point = None
+        self.active = self._atoms(coordinates, point.x)
+        self._x[coordinates] = 0.0
+        self._support, values = self.active.nonzeros()
+        self._x[self._support] = values
         state.iteration += 1
         state.seconds += time.perf_counter() - started
         return 1.0, Move(length, False, length)
@@ -120,81 +121,92 @@ class CorrectiveEngine:
         """Nothing: an iteration is large, the solver judges each."""
 
     def publish(self, state: State) -> None:
-        """Write x as an array into the state. O(n)."""
-        x = np.zeros(self.n, dtype=self.objective.dtype)
-        x[self.memory["coordinates"]] = self.memory["values"]
-        state.x = x.reshape(self.solver.shape)
+        """Write x as an array into the state, and the active set into its memory. O(n)."""
+        state.x = self._x.astype(self.objective.dtype).reshape(self.solver.shape)
+        state.memory = {**self.active.to_arrays(), "by_columns": np.array([self._by_columns])}
 
     def estimate(self, state: State) -> Array:
         """The gradient."""
         return self._g.reshape(self.solver.shape)
 
     def extras(self) -> dict[str, Any]:
-        """Fields of the result: the multiplier of the constraint, lambda of the penalised problem with the same x."""
-        return {"multiplier": float(self.memory["multiplier"][0])}
+        """Fields of the result: the active set, and the multiplier of the constraint, lambda of the penalised problem
+        with the same x."""
+        x = self._x[self._coordinates]
+        multiplier = self.corrector.region.multiplier(self._active_slopes(), x)
+        return {"multiplier": multiplier, "active_set": self.active}
 
     # Inner parts.
 
-    def _multiplier(self, g: Array) -> float:
-        """-<g, x> / radius for the gradient on the active coordinates: at the optimum lambda, within the gap before."""
-        found = -float(g @ self.memory["values"]) / self.constraint.radius
-        return found if self.corrector.region.equal else max(0.0, found)
+    def _atoms(self, coordinates: Array, x: Array) -> ActiveSet:
+        """x on these coordinates as a convex combination of vertices, and of the origin if it lies inside."""
+        region, weights = self.corrector.region, self._atom_weights(coordinates)
+        x = x if region.signed else np.maximum(x, 0.0)
+        shares = weights * np.abs(x) / region.radius
+        values = np.copysign(region.radius / weights, x)
+        if not region.equal:
+            coordinates, values = np.append(coordinates, 0), np.append(values, 0.0)
+            shares = np.append(shares, max(0.0, 1.0 - float(shares.sum())))
+        return ActiveSet.of_one_hots(self.solver.shape, coordinates, values, shares)
 
     def _atom_weights(self, coordinates: Array) -> Array:
         return np.ones(len(coordinates)) if self._weights is None else self._weights[coordinates]
 
-    def _x(self) -> Array:
-        """x as an array that is kept from call to call."""
-        self._dense_x[self._held] = 0.0
-        self._held = self.memory["coordinates"]
-        self._dense_x[self._held] = self.memory["values"]
-        return self._dense_x
-
-    def _join(self, direction: Direction) -> Array:
-        """Let the atoms that Boost visited join, drop idle ones if they are many; returns x on the new active set."""
-        memory = self.memory
-        coordinates, values = memory["coordinates"], memory["values"]
-        if np.count_nonzero(values == 0.0) > IDLE * len(coordinates):
-            coordinates = coordinates[values != 0.0]
+    def _join(self, direction: Direction) -> None:
+        """Let the atoms that Boost visited join those of x."""
         visited = [vertex.index for vertex in (*direction.vertices, direction.vertex) if isinstance(vertex, OneHot)]
-        joined = np.union1d(coordinates, np.array(visited, dtype=np.int64))
-        if not np.array_equal(joined, memory["coordinates"]):
-            values = self._x()[joined]
-            memory["coordinates"] = joined
-            self._images = self._pick(joined)
-        memory["values"] = values
-        return values
+        joined = np.union1d(self._support, np.array(visited, dtype=np.int64))
+        if not np.array_equal(joined, self._coordinates):
+            self._coordinates, self._images = joined, self._pick(joined)
 
     def _pick(self, coordinates: Array) -> Images:
         """The columns of the data at these coordinates.
 
-        A pass over the rows of the data also fetches columns that are likely to be asked for soon, from which the next
-        ones are picked; which way they came does not change a bit of them.
+        Of many columns, a pass over the rows of the data also fetches some that are likely to be asked for soon, from
+        which the next ones are picked; which way they came does not change a bit of them.
         """
         A = self.objective.A
         if isinstance(A, np.ndarray):
             return DenseImages(A[:, coordinates].astype(np.float64))
-        if self.memory["by_columns"][0]:
+        if self._by_columns:
             return SparseImages.of(self.objective.columns[:, coordinates])
+        if SPARE + 2 * len(coordinates) >= self.n:
+            return SparseImages.columns_of(A.data, A.indices, A.indptr, self.n, coordinates, self._room)
         if self._pooled is None or not np.isin(coordinates, self._pool, assume_unique=True).all():
             self._pool = np.union1d(coordinates, self._candidates(SPARE + len(coordinates)))
-            self._pooled = SparseImages.columns_of(A.data, A.indices, A.indptr, self.n, self._pool)
+            room = SparseImages.room_for(A.nnz)
+            self._pooled = SparseImages.columns_of(A.data, A.indices, A.indptr, self.n, self._pool, room)
         pooled, places = self._pooled, np.searchsorted(self._pool, coordinates)
-        return SparseImages.columns_of(pooled.data, pooled.indices, pooled.indptr, len(self._pool), places)
+        return SparseImages.columns_of(pooled.data, pooled.indices, pooled.indptr, len(self._pool), places, self._room)
+
+    @cached_property
+    def _room(self) -> tuple[Array, Array]:
+        return SparseImages.room_for(self.objective.A.nnz)
 
     def _candidates(self, count: int) -> Array:
         """The coordinates with the best keys of the LMO."""
         if not self._g.size:
             return np.empty(0, dtype=np.int64)
-        if count >= self.n:
-            return np.arange(self.n)
         keys = self._g if self._weights is None else self._g / self._weights
         return np.argpartition(-np.abs(keys) if self.corrector.region.signed else keys, count)[:count]
 
+    def _active_slopes(self) -> Array:
+        """The derivatives of f in the active coordinates, in float64."""
+        if self._point is None:
+            return self._images.adjoint(self.objective._slopes(self._images.times(self._x[self._coordinates]), None))
+        if isinstance(self._images, DenseImages):
+            return self._images.adjoint(self._point.slopes)  # the gradient may be in float32
+        return np.asarray(self._g[self._coordinates])
+
     def _gradient(self, slopes: Array) -> Array:
-        if isinstance(self.objective.A, np.ndarray) or not self.memory["by_columns"][0]:
+        A = self.objective.A
+        if isinstance(A, np.ndarray):
             return np.asarray(self.objective.combine_rows(slopes), dtype=np.float64) / self.m
-        A, columns, g = self.objective.A, self.objective.columns, np.empty(self.n)
+        g = np.empty(self.n)
+        if not self._by_columns:
+            newton.rows_adjoint(A.data, A.indices, A.indptr, slopes, 1.0 / self.m, g)
+            return g
+        columns = self.objective.columns
         passes.gradient(
             Model(
                 data=A.data, indices=A.indices, indptr=A.indptr, columns=columns.data, column_indices=columns.indices,

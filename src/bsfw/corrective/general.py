@@ -9,22 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array
+from ..active_set import ActiveSet, as_atom
 from ..boosting import Direction
 from ..objectives.linear_model import LinearModel
 from ..steps import Move
 from .correction import Corrector, Point, Region
-from .engine import IDLE, LEAST_ROUNDS, MIN_GAIN
+from .engine import LEAST_ROUNDS, MIN_GAIN
 from .images import DenseImages
 
 if TYPE_CHECKING:
-    from ..solver import Limits, Solver, State
+    from ..solver import Solver
+    from ..state import Limits, State
 
 
 class HullEngine:
     """Runs the iterations of one `State` on any set with an LMO; meant for polytopes, whose atoms are finitely many.
 
-    The same method as `CorrectiveEngine`, with weights on the simplex: x = sum_k w_k v_k. The state's memory holds the
-    atoms as rows of a dense array and their weights; equal atoms are one. The first atom is the start.
+    The same method as `CorrectiveEngine`, with weights on the simplex: x = sum_k w_k v_k. The first atom is the start.
+    The state's memory holds the active set.
+
+    Attributes
+    ----------
+    active : ActiveSet or None
+        The atoms of x and their weights; None before the first gradient.
     """
 
     name = "corrective"
@@ -34,11 +41,13 @@ class HullEngine:
         self.solver, self.objective = solver, solver.objective
         self.corrector = Corrector(self.objective, Region(signed=False, equal=True, radius=1.0))
         self.rounds = solver.constraint.suggested_rounds
-        if not state.memory:
-            start = np.asarray(state.x, dtype=np.float64).reshape(1, -1) + 0.0  # no -0.0, which is equal but for bits
-            state.memory = {"atoms": start, "weights": np.ones(1), "multiplier": np.zeros(1)}
-        self.memory = state.memory
-        self._images = DenseImages(np.column_stack([self._image(atom) for atom in self.memory["atoms"]]))
+        self.active: ActiveSet | None = None
+        self._x = np.asarray(state.x, dtype=np.float64)
+        self._by_key: dict[str, Array] = {}
+        self._images = DenseImages(self._image(self._x)[:, None])
+        if "active.weights" in state.memory:
+            self.active = ActiveSet.from_arrays(state.memory)
+            self._renew()
         self._point: Point | None = None
         self._value = math.nan
         self._g = np.empty(0)
@@ -47,32 +56,39 @@ class HullEngine:
         """Full gradient, exact gap and Boost."""
         started = time.perf_counter()
         with self.objective.counting(state.counts):
-            self._point = self.corrector.point(self._images, self.memory["weights"])
+            weights = np.ones(1) if self.active is None else self.active.weights
+            self._point = self.corrector.point(self._images, weights)
             self._value = self.corrector.value(self._point.z)
             self.objective.counts.full_gradients += 1
         slopes = self._point.slopes / self.objective.n_samples
         self._g = np.asarray(self.objective.combine_rows(slopes), dtype=np.float64)
         direction = None
         if np.isfinite(self._g).all():
-            rounds = min(self.rounds, max(LEAST_ROUNDS, len(self.memory["weights"])))
-            direction = self.solver.constraint.boost(self._g, self._x(), rounds, MIN_GAIN)
+            rounds = min(self.rounds, max(LEAST_ROUNDS, len(weights)))
+            direction = self.solver.constraint.boost(self._g, self._x, rounds, MIN_GAIN)
             state.lmo_calls += direction.rounds
+            if self.active is None:
+                self.active = ActiveSet(self.solver.shape)
+                self.active.add(as_atom(self._x, direction.vertex), 1.0)
         state.seconds += time.perf_counter() - started
         return direction
 
     def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
-        """Let the atoms join and correct the weights."""
+        """Let the atoms join, correct the weights, and let atoms without weight leave."""
         started = time.perf_counter()
-        memory = self.memory
-        assert self._point is not None
-        self._join(direction)
-        start = Point(memory["weights"], self._point.z, self._point.slopes)
+        assert self._point is not None and self.active is not None
+        for vertex in (direction.vertex, *direction.vertices):
+            self.active.add(vertex, 0.0)
+        self._renew()
+        start = Point(self.active.weights, self._point.z, self._point.slopes)
+        g = self._images.adjoint(start.slopes)
         with self.objective.counting(state.counts):
-            point, multiplier, length = self.corrector.correct(
-                self._images, np.ones(len(memory["weights"])), start, float(memory["multiplier"][0]), direction.gap,
-                self._value,
-            )  # fmt: skip
-        memory["weights"], memory["multiplier"] = point.x, np.array([multiplier])
+            point, length = self.corrector.correct(
+                self._images, np.ones(len(self.active)), start, g, direction.gap, self._value
+            )
+        self.active.weights = point.x.copy()
+        self.active.tidy()
+        self._renew()
         self._point = None
         state.iteration += 1
         state.seconds += time.perf_counter() - started
@@ -82,38 +98,28 @@ class HullEngine:
         """Nothing: an iteration is large, the solver judges each."""
 
     def publish(self, state: State) -> None:
-        """Write x as an array into the state."""
-        state.x = self._x().astype(self.objective.dtype)
+        """Write x as an array into the state, and the active set into its memory."""
+        state.x = self._x.astype(self.objective.dtype)
+        if self.active is not None:
+            state.memory = self.active.to_arrays()
 
     def estimate(self, state: State) -> Array:
         """The gradient."""
         return self._g
 
     def extras(self) -> dict[str, Any]:
-        """Fields of the result: none. A set without a radius has no multiplier."""
-        return {}
+        """Fields of the result: the active set. A set without a radius has no multiplier."""
+        return {"active_set": self.active}
 
-    def _x(self) -> Array:
-        return (self.memory["weights"] @ self.memory["atoms"]).reshape(self.solver.shape)
+    def _image(self, point: Array) -> Array:
+        return np.asarray(self.objective.margins(point), dtype=np.float64)
 
-    def _image(self, atom: Array) -> Array:
-        return np.asarray(self.objective.margins(atom.reshape(self.solver.shape)), dtype=np.float64)
-
-    def _join(self, direction: Direction) -> None:
-        """Let the atoms that Boost visited join, drop idle ones if they are many."""
-        memory = self.memory
-        atoms, weights, images = list(memory["atoms"]), list(memory["weights"]), list(self._images.array.T)
-        kept = range(len(weights))
-        if np.count_nonzero(memory["weights"] == 0.0) > IDLE * len(weights):
-            kept = [k for k in kept if weights[k] != 0.0]  # type: ignore[assignment]
-            atoms, weights, images = ([part[k] for k in kept] for part in (atoms, weights, images))
-        known = {atom.tobytes() for atom in atoms}
-        for vertex in (direction.vertex, *direction.vertices):
-            atom = vertex.dense(np.float64).ravel() + 0.0
-            if atom.tobytes() not in known:
-                known.add(atom.tobytes())
-                atoms.append(atom)
-                weights.append(0.0)
-                images.append(self._image(atom))
-        memory["atoms"], memory["weights"] = np.array(atoms), np.array(weights)
-        self._images = DenseImages(np.column_stack(images))
+    def _renew(self) -> None:
+        """x and the images of the atoms, in their order; those that are known are not computed again."""
+        assert self.active is not None
+        self._by_key = {
+            key: self._by_key[key] if key in self._by_key else self._image(self.active.atom(position).dense(np.float64))
+            for position, key in enumerate(self.active.keys)
+        }
+        self._images = DenseImages(np.column_stack(list(self._by_key.values())))
+        self._x = self.active.point()

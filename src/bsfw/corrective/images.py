@@ -54,14 +54,25 @@ class SparseImages(Images):
         self.shape = (len(indptr) - 1, size)
 
     @classmethod
-    def columns_of(cls, data: Array, indices: Array, indptr: Array, width: int, chosen: Array) -> SparseImages:
-        """The columns `chosen`, in increasing order, of a CSR matrix of that width. A pass over all its entries."""
+    def columns_of(
+        cls, data: Array, indices: Array, indptr: Array, width: int, chosen: Array, room: tuple[Array, Array]
+    ) -> SparseImages:
+        """The columns `chosen`, in increasing order, of a CSR matrix of that width. A pass over all its entries.
+
+        `room` from `room_for` is written to, and is a part of what is returned: give the same again where that is no
+        longer of use, and no new memory has to be fetched.
+        """
         slots = np.zeros(width, dtype=np.int32)
         slots[chosen] = np.arange(1, len(chosen) + 1)
-        # Room for all entries: of what is not written to, no memory is taken.
-        entries, places, starts = np.empty(len(data)), np.empty(len(data), dtype=np.int32), np.zeros_like(indptr)
+        entries, places = room
+        starts = np.zeros_like(indptr)
         count = newton.pick_columns(data, indices, indptr, slots, entries, places, starts) if len(chosen) else 0
         return cls(entries[:count], places[:count], starts, len(chosen))
+
+    @staticmethod
+    def room_for(size: int) -> tuple[Array, Array]:
+        """For all entries of a matrix of that size: of what is never written to, no memory is taken."""
+        return np.empty(size), np.empty(size, dtype=np.int32)
 
     @classmethod
     def of(cls, matrix: Any) -> SparseImages:

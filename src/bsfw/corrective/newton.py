@@ -17,6 +17,8 @@ MASS_ERROR = 0.02
 """Error of the mass, relative to the length of the step, with which coordinate descent is content."""
 TILE = 64
 """Side of the squares by which the Gram matrix is mirrored, so that both stay in the cache."""
+SHORT_ROW = np.uint64(6)
+"""Entries of a row from which on two products at once are faster."""
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
@@ -60,10 +62,18 @@ def gram_of_rows(data, indices, indptr, curvatures, gram):
     gram[:] = 0.0
     for i in range(np.uint64(curvatures.size)):
         first, last = np.uint64(indptr[i]), np.uint64(indptr[i + ONE])
-        for p in range(first, last):
-            row, value = np.uint64(indices[p]), curvatures[i] * data[p]
-            for q in range(first, p + ONE):  # indices are sorted: these are in the lower triangle
-                gram[row, np.uint64(indices[q])] += value * data[q]
+        p = first
+        while last - first >= SHORT_ROW and p + ONE < last:  # two at once: half as many short loops
+            value, value_below = curvatures[i] * data[p], curvatures[i] * data[p + ONE]
+            row, below = gram[np.uint64(indices[p])], gram[np.uint64(indices[p + ONE])]
+            for q in range(first, p + TWO):
+                row[np.uint64(indices[q])] += value * data[q]
+                below[np.uint64(indices[q])] += value_below * data[q]
+            p += TWO
+        for rest in range(p, last):
+            value, row = curvatures[i] * data[rest], gram[np.uint64(indices[rest])]
+            for q in range(first, rest + ONE):  # indices are sorted: these are in the lower triangle
+                row[np.uint64(indices[q])] += value * data[q]
     for top in range(0, gram.shape[0], TILE):
         for left in range(0, top + 1, TILE):
             for j in range(top, min(top + TILE, gram.shape[0])):
@@ -189,3 +199,79 @@ def descend_residual(
             if error <= MASS_ERROR * length:
                 break
     return multiplier
+
+
+@jit(fastmath={"reassoc", "nsz", "contract"})
+def substitute(lower, right):
+    """right = (L L^T)^-1 right, with L in column order."""
+    size = right.size
+    for j in range(size):
+        right[j] /= lower[j, j]
+        for k in range(np.uint64(j + 1), np.uint64(size)):
+            right[k] -= right[j] * lower[k, np.uint64(j)]
+    for j in range(size - 1, -1, -1):
+        total = right[j]
+        for k in range(np.uint64(j + 1), np.uint64(size)):
+            total -= lower[k, np.uint64(j)] * right[k]
+        right[j] = total / lower[j, j]
+
+
+@jit()
+def face_of(gram, support, ridge):
+    """The Gram matrix on the support, with a ridge relative to its trace."""
+    face, trace = np.empty((support.size, support.size)), 0.0
+    for a in range(support.size):
+        row = gram[support[a]]
+        for b in range(support.size):
+            face[a, b] = row[support[b]]
+        trace += face[a, a]
+    for a in range(support.size):
+        face[a, a] += ridge * trace
+    return face
+
+
+@jit(fastmath={"reassoc", "nsz", "contract"})
+def step_on_face(region, gram, lower, support, slopes, x, weights, radius, fixed):
+    """Move x to the minimum of the model on its face (support, signs, and the mass if it is `fixed` or too large), or
+    to where the first coordinate reaches zero on the way. x and the slopes of the model at x are changed in place.
+
+    `lower` is the Cholesky factor of the face, in column order. Returns the multiplier and the length of the step, 1.0
+    if the minimum was reached.
+    """
+    size = support.size
+    step, push = np.empty(size), np.empty(size)
+    for a in range(size):
+        j = support[a]
+        step[a] = -slopes[j]
+        push[a] = weights[j] if x[j] > 0.0 else -weights[j]
+    substitute(lower, step)
+    substitute(lower, push)
+    multiplier, lack, grown, steep = 0.0, radius, 0.0, 0.0
+    for a in range(size):
+        j = support[a]
+        normal = weights[j] if x[j] > 0.0 else -weights[j]
+        lack -= normal * x[j]
+        grown += normal * step[a]
+        steep += normal * push[a]
+    if fixed or grown > lack:
+        multiplier = (grown - lack) / steep
+        if multiplier < 0.0 and region & EQUAL == 0:
+            multiplier = 0.0  # the mass wants to shrink: the face is not binding
+    length = 1.0
+    for a in range(size):
+        step[a] -= multiplier * push[a]
+        if not np.isfinite(step[a]):
+            return multiplier, 1.0
+        old = x[support[a]]
+        if step[a] * old < 0.0:
+            length = min(length, -old / step[a])
+    for a in range(size):
+        j = support[a]
+        old = x[j]
+        ends = step[a] * old < 0.0 and -old / step[a] <= length
+        x[j] = 0.0 if ends else old + length * step[a]
+        if length < 1.0:
+            row, change = gram[j], x[j] - old
+            for k in range(np.uint64(x.size)):
+                slopes[k] += change * row[k]
+    return multiplier, length
