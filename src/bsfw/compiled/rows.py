@@ -126,29 +126,39 @@ def _rare_dots(data, indices, indptr, i, slots, coordinates, count, x, other, bi
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
-def row_add(
-    data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any, slots: Any, keys: Any, floor: Any
-) -> Any:
-    """g += coefficient a_i. O(nonzeros of the row).
-
-    With `keys` (sparse rows only) the bounds of the blocks are raised where |g| > floor comes in outside of the slots.
-    That is rare, so that the branch is foreseen. Returns by how much ||g||^2 grew, 0 without keys.
-    """
+def row_add(data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any) -> Any:
+    """g += coefficient a_i. O(nonzeros of the row)."""
 
 
 @overload(row_add, jit_options={"forceinline": True})
-def _row_add(data, indices, indptr, i, coefficient, g, slots, keys, floor) -> Callable[..., Any]:
-    def dense(data, indices, indptr, i, coefficient, g, slots, keys, floor):
+def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, coefficient, g):
         for j in range(np.uint64(g.size)):
             g[j] += coefficient * data[i, j]
-        return 0.0
+
+    def sparse(data, indices, indptr, i, coefficient, g):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            g[np.uint64(indices[p])] += coefficient * data[p]
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
+def row_add_kept(
+    data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any, slots: Any, keys: Any, floor: Any
+) -> Any:
+    """`row_add` for sparse rows where bounds are kept: those of the blocks are raised where |g| > floor comes in outside
+    of the slots, which is rare, so that the branch is foreseen. Returns by how much ||g||^2 grew.
+
+    Not a case of `row_add`: with two loops in one body Numba counts references in every call."""
+
+
+@overload(row_add_kept, jit_options={"forceinline": True})
+def _row_add_kept(data, indices, indptr, i, coefficient, g, slots, keys, floor) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, coefficient, g, slots, keys, floor):
+        return np.nan  # a dense row writes all of g, and nobody keeps bounds
 
     def sparse(data, indices, indptr, i, coefficient, g, slots, keys, floor):
         grown = 0.0
-        if keys.size == 0:
-            for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-                g[np.uint64(indices[p])] += coefficient * data[p]
-            return grown
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             j = np.uint64(indices[p])
             held, added = g[j], coefficient * data[p]
@@ -242,7 +252,10 @@ def batch_changes(
         if change.size > 0:
             change[k] = d
         if factor != 0.0 and d != 0.0:
-            grown += row_add(data, indices, indptr, i, factor * d, g, slots, keys, floor)
+            if keys.size > 0:
+                grown += row_add_kept(data, indices, indptr, i, factor * d, g, slots, keys, floor)
+            else:
+                row_add(data, indices, indptr, i, factor * d, g)
     real[SQUARES] += grown
     return hits
 
@@ -256,5 +269,8 @@ def add_rows(data, indices, indptr, batch, coefficients, factor, g, slots, keys,
             ask_for_row(data, indices, indptr, member(batch, k + AHEAD))
         if coefficients[k] != 0.0:
             i = member(batch, k)
-            grown += row_add(data, indices, indptr, i, factor * coefficients[k], g, slots, keys, floor)
+            if keys.size > 0:
+                grown += row_add_kept(data, indices, indptr, i, factor * coefficients[k], g, slots, keys, floor)
+            else:
+                row_add(data, indices, indptr, i, factor * coefficients[k], g)
     real[SQUARES] += grown
