@@ -108,7 +108,7 @@ class Sizes:
 
 FULL = Sizes()
 QUICK = Sizes(
-    taus=(100.0, 500.0), tall=1_000_000, text_iterations=70, small_iterations=300, repeats=3, cap=6.0,
+    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, repeats=3, cap=6.0,
     everything=False,
 )  # fmt: skip
 

@@ -83,7 +83,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
             for estimator in ESTIMATORS:
                 vanilla = Bsfw(estimator, boosted=False)
                 often = replace(sizes, repeats=3 * sizes.repeats)  # the closest of all races, and a cheap one
-                yield _contest("boosting", setting, Bsfw(estimator), vanilla, "<= 1.10", often, 3 * setting.iterations)
+                yield _contest("boosting", setting, Bsfw(estimator), vanilla, "<= 1.10", often, 4 * setting.iterations)
 
     for key, setting in settings.items():
         if key.startswith("tau"):
@@ -100,8 +100,10 @@ def rows(sizes: Sizes) -> Iterator[Row]:
         bound = "" if key == "news20" else ">= 5"
         yield _contest("copt", setting, Bsfw("SAG"), CoptStochastic(), bound, sizes, 2 * setting.iterations)
 
+    once = replace(sizes, repeats=1)
     for setting in published:
-        yield from _races("accuracy", setting, {Bsfw("SAG"): ">= 6", Bsfw("SAGA"): ""}, CoptStochastic(), 1e-4, sizes)
+        solvers = {Bsfw("SAG"): ">= 6", Bsfw("SAGA"): ""}
+        yield from _races("accuracy", setting, solvers, CoptStochastic(), 1e-4, sizes if sizes.everything else once)
 
     few, many = sizes.wide
     for estimator in ESTIMATORS:
@@ -130,7 +132,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
         "DR": (Bsfw(None, step="short"),),
         "backtracking": (Bsfw(None, step="line-search"),),
     }
-    once = replace(sizes, repeats=1, cap=sizes.cap / 6)  # the path to an accuracy is the same every time
+    once = replace(once, cap=sizes.cap / 6)  # the path to an accuracy is the same every time
     for setting in published:
         for step, several in steps.items():
             peer = CoptDeterministic(step)
@@ -202,7 +204,7 @@ def _boost_call(make: MakeProblem, sizes: Sizes, in_run: bool) -> Samples:
 def _scaling(estimator: str, sizes: Sizes) -> Samples:
     few, many = (data.wide(sizes, n) for n in sizes.wide)
     contest = [("ours", Bsfw(estimator), many), ("peer", Bsfw(estimator), few)]
-    return timing.per_iteration(contest, 2 * sizes.text_iterations, sizes.repeats)
+    return timing.per_iteration(contest, max(140, 2 * sizes.text_iterations), 2 * sizes.repeats)
 
 
 def _cold_start(estimator: str, what: str, sizes: Sizes) -> Samples:

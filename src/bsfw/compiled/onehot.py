@@ -84,7 +84,7 @@ def sweep_absolute(g, blocks):
     return total
 
 
-@jit(fastmath={"reassoc", "nsz", "contract"})
+@jit(fastmath={"reassoc", "nsz", "contract"}, forceinline=True)
 def survey(held, q, x, total, count, residual):
     """<psi, psi>, <psi, m>, <psi, x> for psi = q - total x, and m + psi into `residual`, of which the bits of the
     largest magnitude come last (as in `sweep_absolute`), -1 if there is none."""
@@ -101,7 +101,7 @@ def survey(held, q, x, total, count, residual):
     return pp, pm, px, largest
 
 
-@jit()
+@jit(forceinline=True)
 def best_held(kind, residual, largest, weights, coordinates, count):
     """Largest key in the compact arrays, its slot and its coordinate, of equal keys that of the first coordinate.
 
