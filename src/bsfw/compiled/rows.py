@@ -146,8 +146,8 @@ def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
 def row_add_kept(
     data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any, slots: Any, keys: Any, floor: Any
 ) -> Any:
-    """`row_add` for sparse rows where bounds are kept: those of the blocks are raised where |g| > floor comes in outside
-    of the slots, which is rare, so that the branch is foreseen. Returns by how much ||g||^2 grew.
+    """`row_add` for sparse rows where bounds are kept: those of the blocks are raised where |g| > floor comes in
+    outside of the slots, which is rare, so that the branch is foreseen. Returns by how much ||g||^2 grew.
 
     Not a case of `row_add`: with two loops in one body Numba counts references in every call."""
 
