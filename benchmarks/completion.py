@@ -195,7 +195,7 @@ def _least_squares() -> Any:
     import numba
 
     @numba.njit(cache=True)
-    def solve(indptr, cols, values, fixed, weight, out):  # type: ignore[no-untyped-def]
+    def solve(indptr, cols, values, fixed, weight, out):
         """out[i] = argmin over u of sum_p (<u, fixed[cols[p]]> - values[p])^2 + weight sqrt(n_i) ||u||^2."""
         for i in range(indptr.size - 1):
             first, last = indptr[i], indptr[i + 1]

@@ -53,7 +53,7 @@ def per_iteration(contest: Sequence[tuple[str, Timed, Problem]], iterations: int
         solver.seconds(problem, 2, 0)
     return interleaved(
         {
-            name: lambda repeat, solver=solver, problem=problem: seconds_per_iteration(  # type: ignore[misc]
+            name: lambda repeat, solver=solver, problem=problem: seconds_per_iteration(
                 solver, problem, iterations, repeat
             )
             for name, solver, problem in contest
@@ -73,9 +73,7 @@ def to_accuracy(
     """Seconds to the accuracy, in turns; inf where it was not reached within `cap` seconds."""
     return interleaved(
         {
-            name: lambda repeat, solver=solver: first_time(  # type: ignore[misc]
-                solver.points(problem, accuracy, repeat, cap), accuracy
-            )
+            name: lambda repeat, solver=solver: first_time(solver.points(problem, accuracy, repeat, cap), accuracy)
             for name, solver in contest
         },
         repeats,

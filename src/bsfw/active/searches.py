@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import ClassVar
 
 import numpy as np
@@ -83,11 +82,11 @@ class _Decrease:
         self._line, self._start = line, line.value(0.0)
         self._rounding = 8.0 * float(np.finfo(float).eps) * abs(self._start)
 
-    def __call__(self, gamma: float, bound: float, derivative_bound: Callable[[], float]) -> bool:
-        """f(gamma) - f(0) <= bound, or f'(gamma) <= derivative_bound() if the numbers are too small to tell."""
+    def __call__(self, gamma: float, bound: float, derivative_bound: float) -> bool:
+        """f(gamma) - f(0) <= bound, or f'(gamma) <= derivative_bound if the numbers are too small to tell."""
         change = self._line.value(gamma) - self._start
         if abs(change) <= self._rounding and abs(bound) <= self._rounding:
-            return self._line.derivative(gamma) <= derivative_bound()
+            return self._line.derivative(gamma) <= derivative_bound
         return change <= bound
 
 
@@ -99,7 +98,7 @@ class Backtracking(Search):
 
     def _search(self, line: Line, slope: float, squared: float, largest: float) -> float:
         enough, gamma = _Decrease(line), largest
-        while not enough(gamma, self.share * gamma * slope, lambda: (2.0 * self.share - 1.0) * slope):
+        while not enough(gamma, self.share * gamma * slope, (2.0 * self.share - 1.0) * slope):
             gamma /= 2.0
             if gamma < SMALLEST * largest:
                 return 0.0
@@ -136,7 +135,7 @@ class Adaptive(Search):
             if gamma < SMALLEST * largest:
                 return 0.0  # M is left as it was: it says nothing about f
             quadratic = gamma * M * squared
-            if enough(gamma, gamma * (slope + 0.5 * quadratic), lambda q=quadratic: slope + q):  # type: ignore[misc]
+            if enough(gamma, gamma * (slope + 0.5 * quadratic), slope + quadratic):
                 break
             M = self.grow * max(M, unclipped)  # below `unclipped` the same trial would come again
         self.smoothness = M

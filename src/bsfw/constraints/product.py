@@ -55,14 +55,17 @@ class Product(Constraint):
     def lmo(self, direction: Array) -> Vertex:
         direction = np.asarray(direction)
         parts = [block[0].lmo(g) for block, g in zip(self.blocks, self.split(direction), strict=True)]
-        if all(isinstance(part, (OneHot, Sparse)) for part in parts):
-            indices, values = [], []
-            for begin, part in zip(self._begins, parts, strict=True):
-                one = isinstance(part, OneHot)
-                indices.append(begin + (np.array([part.index]) if one else part.indices))  # type: ignore[attr-defined]
-                values.append(np.array([part.value]) if one else part.values)  # type: ignore[attr-defined]
-            return Sparse(np.concatenate(indices), np.concatenate(values), direction.shape)
-        return Dense(np.concatenate([part.dense().ravel() for part in parts]))
+        indices, values = [], []
+        for begin, part in zip(self._begins, parts, strict=True):
+            if isinstance(part, OneHot):
+                indices.append(begin + np.array([part.index]))
+                values.append(np.array([part.value]))
+            elif isinstance(part, Sparse):
+                indices.append(begin + part.indices)
+                values.append(part.values)
+            else:
+                return Dense(np.concatenate([part.dense().ravel() for part in parts]))
+        return Sparse(np.concatenate(indices), np.concatenate(values), direction.shape)
 
     def violation(self, x: Array) -> float:
         """The largest violation of a block."""

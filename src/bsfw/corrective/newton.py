@@ -118,6 +118,15 @@ def mass_of(x, weights):
 
 
 @jit(fastmath={"reassoc", "nsz", "contract"})
+def distance(x, start, weights):
+    """sum_j weights_j |x_j - start_j|."""
+    total = 0.0
+    for j in range(x.size):
+        total += weights[j] * abs(x[j] - start[j])
+    return total
+
+
+@jit(fastmath={"reassoc", "nsz", "contract"})
 def descend_gram(region, gram, slopes, x, start, weights, radius, multiplier, penalty, precision, epochs):
     """Coordinate descent with the Gram matrix; x and the slopes of the model at x are changed in place.
 
@@ -146,12 +155,8 @@ def descend_gram(region, gram, slopes, x, start, weights, radius, multiplier, pe
         changed = next_multiplier(region, multiplier, penalty, mass - radius)
         error, multiplier = abs(changed - multiplier) / penalty, changed
         total += moved
-        if whole and moved <= precision * total:
-            length = 0.0
-            for j in range(x.size):
-                length += weights[j] * abs(x[j] - start[j])
-            if error <= MASS_ERROR * length:
-                break
+        if whole and moved <= precision * total and error <= MASS_ERROR * distance(x, start, weights):
+            break
     return multiplier
 
 
@@ -192,12 +197,8 @@ def descend_residual(
         changed = next_multiplier(region, multiplier, penalty, mass - radius)
         error, multiplier = abs(changed - multiplier) / penalty, changed
         total += moved
-        if whole and moved <= precision * total:
-            length = 0.0
-            for j in range(x.size):
-                length += weights[j] * abs(x[j] - start[j])
-            if error <= MASS_ERROR * length:
-                break
+        if whole and moved <= precision * total and error <= MASS_ERROR * distance(x, start, weights):
+            break
     return multiplier
 
 

@@ -14,7 +14,7 @@ _SUMS_MAY_REORDER = {"reassoc", "contract", "nsz", "arcp"}
 
 
 @jit(forceinline=True, fastmath=False)  # said, for else the caller decides
-def row_dot(indptr, cols, data, i, vector):  # type: ignore[no-untyped-def]
+def row_dot(indptr, cols, data, i, vector):
     """Row i of S times a vector, as four sums over the quarters of the row.
 
     Four, so that one addition need not wait for the last; far apart and in fixed order, for LLVM would turn neighbours
@@ -35,7 +35,7 @@ def row_dot(indptr, cols, data, i, vector):  # type: ignore[no-untyped-def]
 
 
 @jit(fastmath=_SUMS_MAY_REORDER)
-def add_entries(indptr, cols, left, coefficients, right, scale, out):  # type: ignore[no-untyped-def]
+def add_entries(indptr, cols, left, coefficients, right, scale, out):
     """out += scale * (left @ diag(coefficients) @ right^T at the observed entries). O(observed * terms)."""
     terms = coefficients.size
     row = np.empty(terms)
@@ -51,7 +51,7 @@ def add_entries(indptr, cols, left, coefficients, right, scale, out):  # type: i
 
 
 @jit(fastmath=_SUMS_MAY_REORDER)
-def bilinear(indptr, cols, data, left, right):  # type: ignore[no-untyped-def]
+def bilinear(indptr, cols, data, left, right):
     """left^T S right for the sparse matrix S. O(observed)."""
     total = 0.0
     for i in range(indptr.size - 1):
@@ -60,14 +60,14 @@ def bilinear(indptr, cols, data, left, right):  # type: ignore[no-untyped-def]
 
 
 @jit(fastmath=_SUMS_MAY_REORDER)
-def product(indptr, cols, data, vector, out):  # type: ignore[no-untyped-def]
+def product(indptr, cols, data, vector, out):
     """out = S vector."""
     for i in range(indptr.size - 1):
         out[i] = row_dot(indptr, cols, data, i, vector)
 
 
 @jit(fastmath=_SUMS_MAY_REORDER)
-def transposed_product(indptr, cols, data, vector, out):  # type: ignore[no-untyped-def]
+def transposed_product(indptr, cols, data, vector, out):
     """out = S^T vector."""
     out[:] = 0.0
     for i in range(indptr.size - 1):
@@ -77,9 +77,7 @@ def transposed_product(indptr, cols, data, vector, out):  # type: ignore[no-unty
 
 
 @jit(fastmath=_SUMS_MAY_REORDER)
-def forth_and_back(  # type: ignore[no-untyped-def]
-    indptr, cols, data, left, coefficients, right, vector, here, beta, previous, forth, back, there
-):
+def forth_and_back(indptr, cols, data, left, coefficients, right, vector, here, beta, previous, forth, back, there):
     """forth = M vector - beta previous and back = M^T forth, for M = S + low rank, given here = right^T vector.
 
     While a row of S and of `left` is at hand its entry of `forth` is known, and so is what the row adds to `back`;
@@ -119,7 +117,7 @@ def forth_and_back(  # type: ignore[no-untyped-def]
 
 
 @jit(fastmath=_SUMS_MAY_REORDER)
-def bidiagonalise(  # type: ignore[no-untyped-def]
+def bidiagonalise(
     indptr, cols, data, left, coefficients, right, basis, images, alphas, betas, previous, first, last, nothing
 ):
     """Lanczos steps `first` to `last` - 1 on M = S + low rank; returns how many were made: `last`, unless M is
