@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import bsfw
 from bsfw.decays import (
     DECAYS,
     AnytimeDecay,
@@ -93,6 +94,17 @@ def test_value_is_the_table_row(decay, t, value):
 def test_values_are_in_the_unit_interval_and_never_increase(decay, t):
     assert 0.0 < decay(t + 1) <= decay(t) <= 1.0
     assert type(decay(t)) is float
+
+
+@given(ANY_DECAY, st.integers(0, 10**6), st.integers(1, 40))
+@settings(deadline=None, max_examples=100)
+def test_a_solver_takes_many_values_at_once(decay, first, count):
+    objective = bsfw.LeastSquares(np.eye(2), np.ones(2))
+    solver = bsfw.Solver(objective, bsfw.L1Ball(1.0), decay=decay)
+    own = bsfw.Solver(objective, bsfw.L1Ball(1.0), decay=lambda t: decay(t))  # a function is asked one by one
+    expected = [decay(t) for t in range(first, first + count)]
+    np.testing.assert_allclose(solver.etas(first, count), expected, rtol=1e-15)
+    np.testing.assert_array_equal(own.etas(first, count), expected)
 
 
 @given(ANY_DECAY)

@@ -12,6 +12,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any, Protocol, Self
 
+import numpy as np
+
 from ._arrays import positive, positive_int
 from .theory import anytime_nu, fraction, piecewise_d
 
@@ -24,11 +26,11 @@ class Decay(ABC):
     """
 
     @abstractmethod
-    def unclipped(self, t: int) -> float:
-        """The formula of the theorem, positive, before the clip to 1."""
+    def unclipped(self, t: Any) -> Any:
+        """The formula of the theorem, positive, before the clip to 1; of a number or, elementwise, of an array."""
 
     def __call__(self, t: int) -> float:
-        return min(1.0, self.unclipped(t))
+        return min(1.0, float(self.unclipped(t)))
 
     def _store(self, name: str, value: float) -> None:
         """Set a checked field of the frozen dataclass."""
@@ -57,7 +59,7 @@ class QuasarConvexDecay(Decay):
     def __post_init__(self) -> None:
         self._store("rho", fraction(self.rho, "rho"))
 
-    def unclipped(self, t: int) -> float:
+    def unclipped(self, t: Any) -> Any:
         return 2.0 / (self.rho * (t + 2))
 
 
@@ -68,8 +70,8 @@ class InverseSqrtDecay(Decay):
     Exact gradient (Thm det_nonconvex) or stochastic estimator (Thm stoch_anytime_non_convex).
     """
 
-    def unclipped(self, t: int) -> float:
-        return 1.0 / math.sqrt(t + 1)
+    def unclipped(self, t: Any) -> Any:
+        return 1.0 / np.sqrt(t + 1)
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class DeterministicHorizonDecay(Decay):
     def __post_init__(self) -> None:
         self._store("horizon", positive_int(self.horizon, "horizon"))
 
-    def unclipped(self, t: int) -> float:
+    def unclipped(self, t: Any) -> Any:
         return 1.0 / math.sqrt(self.horizon + 1)
 
 
@@ -106,7 +108,7 @@ class StochasticHorizonDecay(Decay):
     def __post_init__(self) -> None:
         self._store("horizon", positive_int(self.horizon, "horizon"))
 
-    def unclipped(self, t: int) -> float:
+    def unclipped(self, t: Any) -> Any:
         return 1.0 / math.sqrt(self.horizon)
 
 
@@ -134,7 +136,7 @@ class AnytimeDecay(Decay):
         """The decay for an estimator with these rho1, rho2 (Assumption est)."""
         return cls(anytime_nu(rho1, rho2), rho)
 
-    def unclipped(self, t: int) -> float:
+    def unclipped(self, t: Any) -> Any:
         return 2.0 / (self.rho * (t + self.nu))
 
 
@@ -169,11 +171,10 @@ class PiecewiseDecay(Decay):
         """The decay for an estimator with these rho1, rho2 (Assumption est)."""
         return cls(horizon, piecewise_d(rho1, rho2), rho)
 
-    def unclipped(self, t: int) -> float:
+    def unclipped(self, t: Any) -> Any:
         t0 = self.horizon // 2
-        if self.horizon <= self.d or t < t0:
-            return 1.0 / (self.rho * self.d)
-        return 2.0 / (self.rho * (2.0 * self.d + t - t0))
+        early = (t < t0) | (self.horizon <= self.d)
+        return np.where(early, 1.0 / (self.rho * self.d), 2.0 / (self.rho * (2.0 * self.d + np.maximum(t, t0) - t0)))
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ class HeavyBallConvexDecay(Decay):
     def __post_init__(self) -> None:
         self._store("rho", fraction(self.rho, "rho"))
 
-    def unclipped(self, t: int) -> float:
+    def unclipped(self, t: Any) -> Any:
         return 2.0 / (self.rho * (t + 9))
 
 
@@ -199,8 +200,8 @@ class HeavyBallConvexDecay(Decay):
 class HeavyBallNonconvexDecay(Decay):
     """eta_t = (t+2)^(-3/4): Heavy Ball, nonconvex f (Thm convergence heavy ball non convex); any time."""
 
-    def unclipped(self, t: int) -> float:
-        return float((t + 2) ** -0.75)
+    def unclipped(self, t: Any) -> Any:
+        return (t + 2) ** -0.75
 
 
 DECAYS: dict[str, type[Decay]] = {

@@ -27,7 +27,7 @@ from ._arrays import (
 from ._progress import ProgressLine
 from .boosting import Direction
 from .constraints.base import Constraint
-from .decays import Decay, choose_decay
+from .decays import DECAYS, Decay, choose_decay
 from .engines import Engine, choose_engine
 from .estimators import ZOJA, Estimator, FullGradient
 from .lowrank import LowRank
@@ -279,6 +279,12 @@ class Solver:
         if not eta > 0:
             raise ValueError(f"the decay gave eta = {eta!r} at t = {t}; it must be positive.")
         return eta
+
+    def etas(self, first: int, count: int) -> Array:
+        """eta_t for `count` iterations from `first` on; in one go for bsfw's own decays, which take arrays."""
+        if isinstance(self.decay, Decay) and type(self.decay) in DECAYS.values():
+            return np.minimum(1.0, np.broadcast_to(self.decay.unclipped(np.arange(first, first + count)), count))
+        return np.array([self.eta(t) for t in range(first, first + count)])
 
     def step(self, state: State) -> Move | None:
         """One iteration, for loops of one's own. None, and x unchanged, if the estimate is not finite."""

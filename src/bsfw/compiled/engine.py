@@ -304,10 +304,9 @@ class CompiledEngine:
         """eta_t and Heavy Ball's r_t for `count` iterations; kept, since a kernel may return in the midst of them."""
         start, etas, rates = self._kept
         if not start <= first <= first + count <= start + len(etas):
-            estimator, span = self.solver.estimator, range(first, first + count)
-            etas, rates = np.array([self.solver.eta(t) for t in span]), np.zeros(count)
+            estimator, etas, rates = self.solver.estimator, self.solver.etas(first, count), np.zeros(count)
             if isinstance(estimator, HeavyBall):
-                rates = np.array([estimator.rate(t, self.objective.quasar_rho) for t in span])
+                rates = estimator.rate(np.arange(first, first + count), self.objective.quasar_rho)
             start, self._kept = first, (first, etas, rates)
         part = slice(first - start, first - start + count)
         return etas[part], rates[part]

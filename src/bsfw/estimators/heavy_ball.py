@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,10 +41,10 @@ class HeavyBall(BatchEstimator):
         if self.momentum not in ("auto", "convex", "nonconvex"):
             raise ValueError(f"momentum must be 'auto', 'convex' or 'nonconvex', got {self.momentum!r}.")
 
-    def rate(self, t: int, quasar_rho: float | None) -> float:
-        """r_t."""
+    def rate(self, t: Any, quasar_rho: float | None) -> Any:
+        """r_t, of a number or, elementwise, of an array."""
         nonconvex = self.momentum == "nonconvex" or (self.momentum == "auto" and quasar_rho is None)
-        return 1 / (t + 1) ** 0.5 if nonconvex else min(1.0, 4 / (t + 8) ** (2 / 3))
+        return 1 / (t + 1) ** 0.5 if nonconvex else np.minimum(1.0, 4 / (t + 8) ** (2 / 3))
 
     def constants(
         self, *, n_samples: int | None, dimension: int, smoothness: float = 1.0, horizon: int | None = None
