@@ -120,11 +120,11 @@ ESTIMATORS = [
 ]
 
 
-def both_runs(objective, constraint, estimator, iterations=50, **options):
+def both_runs(objective, constraint, estimator, iterations=50, x0=None, **options):
     states = []
     for engine in ("reference", "compiled"):
         solver = bsfw.Solver(objective, constraint, estimator, horizon=100, engine=engine, **options)
-        state = solver.init(rng=11)
+        state = solver.init(x0=x0, rng=11)
         history = []
         for _ in range(iterations):
             move = solver.step(state)
@@ -396,6 +396,24 @@ def test_both_of_the_papers_steps(step):
     for data in ("csr", "few columns", "dense"):
         objective = bsfw.Logistic(matrices(rng)[data], np.where(rng.random(70) > 0.5, 1.0, -1.0))
         assert_same_run(both_runs(objective, bsfw.L1Ball(2.0), bsfw.SAG(batch_size=9), step=step), tolerance=1e-9)
+
+
+@pytest.mark.parametrize("rounds", [1, None], ids=["vanilla", "boosted"])
+def test_the_squared_length_of_the_image_is_kept_even_close_to_a_vertex(rounds):
+    """On few columns by their Gram matrix. x halves its distance to a vertex, so that differences cancel."""
+    from bsfw.compiled import layout
+
+    A = np.random.default_rng(6).standard_normal((200, 6))
+    objective, start = bsfw.LeastSquares(A, 100 * A[:, 2]), np.array([-0.5, 0.1, 0.0, 0.0, 0.3, 0.1])
+    options = dict(x0=start, step="image", decay=lambda t: 0.5, max_rounds=rounds)
+    for iterations in (1, 3, 9, 18):
+        runs = both_runs(objective, bsfw.L1Ball(1.0), bsfw.SAG(batch_size=50), iterations, **options)
+        assert_same_run(runs, tolerance=1e-9)
+        state, history = runs[1]
+        (x, _, _, gamma), (_, _, _, expected) = history[-1], runs[0][1][-1]
+        assert gamma == pytest.approx(expected, rel=1e-6)
+        assert state.memory["real"][layout.IMAGE_SQUARES] == pytest.approx(np.sum((A @ x) ** 2), rel=1e-12)
+    assert 0.0 < np.linalg.norm(x - np.eye(6)[2]) < 1e-5
 
 
 def test_a_run_in_one_go_is_the_run_step_by_step(classification):

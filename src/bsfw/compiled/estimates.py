@@ -33,14 +33,12 @@ from .layout import (
     SQUARES,
     ZOJA,
 )
-from .margins import TINY, follow_margins, form_margins, image_of
+from .margins import SUM_AGAIN, TINY, follow_margins, form_margins, image_of
 from .onehot import BLOCK
 from .rows import LAST_BIT, WORD, add_rows, batch_changes, column, held_in, member
 
 FORESEEN = 12
 """With fewer than one entry in so many in the support, a branch that skips the others is foreseen often enough."""
-SUM_AGAIN = 64
-"""Iterations after which ||g||^2 is summed anew where it is kept, before rounding could show."""
 LOOK_AGAIN = 64
 """Iterations after which a support found crowded is looked at again."""
 
@@ -89,12 +87,10 @@ def kept_keys(rule, work):
 @jit()
 def add_batch(model, rule, work, other, table, unit, store, factor):
     """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
-    whole, bits = work.whole, work.bits
-    looks = whole[CROWDED] == 0 or whole[ITERATION] % LOOK_AGAIN == 0
-    if bits.size > 0 and looks:
+    whole = work.whole
+    rare = work.bits.size > 0 and (whole[CROWDED] == 0 or whole[ITERATION] % LOOK_AGAIN == 0)
+    if rare or rule.bounded:
         mark_support(work)
-    else:
-        bits = bits[:0]
     hits = batch_changes(
         model.data,
         model.indices,
@@ -108,7 +104,8 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         work.coordinates,
         whole[COUNT],
         work.x,
-        bits,
+        work.bits,
+        rare,
         other,
         table,
         unit,
@@ -122,7 +119,7 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         kept_keys(rule, work),
         work.real,
     )
-    if bits.size > 0:
+    if rare:
         whole[CROWDED] = hits * model.y.size * FORESEEN > work.batch.size * model.data.size
 
 
@@ -140,7 +137,7 @@ def combine_table(model, work, factor):
     work.g[:] = 0.0
     keys = work.blocks[:0].view(np.float64)
     add_rows(
-        model.data, model.indices, model.indptr, None, work.everyone, factor, work.g, work.slots, keys, work.real
+        model.data, model.indices, model.indptr, None, work.everyone, factor, work.g, work.bits, keys, work.real
     )  # fmt: skip
     forget_bounds(work)
 
@@ -233,7 +230,7 @@ def estimate(model, rule, work, rate, rng):
         else:
             back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
             keys = kept_keys(rule, work)
-            add_rows(model.data, model.indices, model.indptr, batch, change, back, g, work.slots, keys, real)
+            add_rows(model.data, model.indices, model.indptr, batch, change, back, g, work.bits, keys, real)
     draw(rng, m, work.marked, batch)
     if rule.estimator == SARAH:
         add_batch(model, rule, work, work.previous, table[:0], 1.0, False, 1.0 / b)

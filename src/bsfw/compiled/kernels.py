@@ -6,6 +6,8 @@ The phases (`layout`) are those of the generic loop: the estimate, Boost, the mo
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ._jit import jit
@@ -26,6 +28,7 @@ from .layout import (
     GAP,
     GAP_REACHED,
     GROW,
+    IMAGE_SQUARES,
     ITERATION,
     LAMBDA,
     LENGTH,
@@ -42,8 +45,27 @@ from .layout import (
     VERTEX,
     VERTEX_SLOT,
 )
-from .margins import image_ratio, move_margins
+from .margins import gram_ratio, margin_ratio, move_margins
 from .onehot import boost
+
+
+@jit()
+def image_step(model, rule, work, eta):
+    """gamma_t by the norms of A(s - x) and A d~, whether the step is boosted, and its length."""
+    along_s = along_d = 0.0
+    if model.gram.size > 0:
+        near, far, along_s, along_d = gram_ratio(model, work)
+    else:
+        near, far = margin_ratio(model, work)
+    gamma = min(eta * math.sqrt(max(near, 0.0) / far), 1.0) if far > 0.0 else 1.0
+    boosted = gamma < 1.0
+    length = gamma if boosted else eta
+    if model.gram.size > 0:
+        along, square = (along_d, far) if boosted else (along_s, near)
+        work.real[IMAGE_SQUARES] += length * (2.0 * along + length * square)
+    else:
+        move_margins(model, rule, work, boosted, gamma)
+    return gamma, boosted, length
 
 
 @jit()
@@ -53,17 +75,15 @@ def advance(model, rule, work, eta):
     If the rule searches, the step has been found already: GAMMA, BOOSTED and LENGTH say which.
     """
     whole, real, x, q = work.whole, work.real, work.x, work.q
-    near, far = real[DISTANCE], real[NORM]
     if rule.searches:
         gamma, boosted, length = real[GAMMA], whole[BOOSTED] != 0, real[LENGTH]
+    elif rule.image and real[NORM] > 0.0:
+        gamma, boosted, length = image_step(model, rule, work, eta)
     else:
-        if rule.image and far > 0.0:
-            near, far = image_ratio(model, work)
-        gamma = min(eta * near / far, 1.0) if far > 0.0 else 1.0
+        gamma = min(eta * real[DISTANCE] / real[NORM], 1.0) if real[NORM] > 0.0 else 1.0
         boosted = gamma < 1.0
-        if rule.image and real[NORM] > 0.0 and model.gram.size == 0:
-            move_margins(model, rule, work, boosted, gamma)
         length = gamma if boosted else eta
+        real[IMAGE_SQUARES] = -1.0
     if not boosted:
         for k in range(1, whole[COUNT] + 1):
             q[k] = 0.0

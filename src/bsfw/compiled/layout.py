@@ -42,8 +42,9 @@ from __future__ import annotations
     SQUARES,  # ||g||^2, kept along with the bounds; -inf if unknown
     MOST,  # the largest it was since it was summed
     FLOOR,  # what the bounds leave out: a block may have |g| up to this beside its bound
+    IMAGE_SQUARES,  # ||A x||^2, kept where steps ask the Gram matrix; negative if unknown
     REAL_SIZE,
-) = range(16)
+) = range(17)
 
 ESTIMATE, PASSED, BOOST, MOVE = range(4)
 """Phases of an iteration; PASSED is in the middle of the estimate, after the full pass it asked for. A kernel may

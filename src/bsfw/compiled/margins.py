@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from ._jit import jit
 from .layout import (
     COUNT,
+    IMAGE_SQUARES,
     ITERATION,
     LAMBDA,
     LENGTH,
@@ -18,11 +17,15 @@ from .layout import (
     SARAH,
     VALUE,
     VERTEX,
+    VERTEX_SLOT,
 )
+from .onehot import CANCELLED
 from .rows import column, member
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
+SUM_AGAIN = 64
+"""Iterations after which a sum of squares that is kept is formed anew, before rounding could show."""
 
 
 @jit()
@@ -82,20 +85,62 @@ def follow_margins(model, rule, work):
 
 
 @jit(fastmath={"reassoc", "contract"})
-def gram_products(gram, x, d, j):
-    """<x, G x>, <d, G d> and (G x)_j."""
-    xx = dd = at_j = 0.0
+def row_products(row, x, q):
+    """<row, x> and <row, q>."""
+    one = two = 0.0
     for k in range(x.size):
-        if x[k] != 0.0 or d[k] != 0.0 or k == j:
-            row, x_row, d_row = gram[k], 0.0, 0.0
-            for h in range(x.size):
-                x_row += row[h] * x[h]
-                d_row += row[h] * d[h]
-            xx += x[k] * x_row
-            dd += d[k] * d_row
-            if k == j:
-                at_j = x_row
-    return xx, dd, at_j
+        one += row[k] * x[k]
+        two += row[k] * q[k]
+    return one, two
+
+
+@jit()
+def gram_square(model, work, d):
+    """||A d||^2 = <d, G d> for the compact d. O(n) for each nonzero."""
+    spread, total = work.pair[0], 0.0
+    for k in range(1, work.whole[COUNT] + 1):
+        spread[work.coordinates[k]] = d[k]
+    for k in range(1, work.whole[COUNT] + 1):
+        if d[k] != 0.0:
+            product, _ = row_products(model.gram[work.coordinates[k]], spread, spread)
+            total += d[k] * product
+    return total
+
+
+@jit()
+def gram_ratio(model, work):
+    """||A(s - x)||^2, ||A d~||^2 and the products of A x with the two, by G = A^T A and the ||A x||^2 that is kept.
+
+    O(n) for each vertex of the step, not for each coordinate of x. What is kept is summed anew before rounding could
+    show, and so is a difference that has cancelled.
+    """
+    count, slot, value, total = work.whole[COUNT], work.whole[VERTEX_SLOT], work.real[VALUE], work.real[LAMBDA]
+    if work.whole[ITERATION] % SUM_AGAIN == 0 or work.real[IMAGE_SQUARES] < 0.0:
+        work.real[IMAGE_SQUARES] = gram_square(model, work, work.x)
+    xx, x, q = work.real[IMAGE_SQUARES], work.pair[0], work.pair[1]
+    for k in range(1, count + 1):
+        x[work.coordinates[k]], q[work.coordinates[k]] = work.x[k], work.q[k]
+    qx = qq = sx = 0.0
+    for k in range(1, count + 1):
+        if work.q[k] != 0.0 or k == slot:
+            x_row, q_row = row_products(model.gram[work.coordinates[k]], x, q)
+            qx += work.q[k] * x_row
+            qq += work.q[k] * q_row
+            if k == slot:
+                sx = value * x_row
+    qx, qq = qx / total, qq / (total * total)
+    ss = value * value * model.gram[work.whole[VERTEX], work.whole[VERTEX]]
+    towards_s, towards_d = xx - 2.0 * sx + ss, xx - 2.0 * qx + qq
+    difference = work.residual
+    if towards_s < CANCELLED * xx:
+        for k in range(1, count + 1):
+            difference[k] = (value if k == slot else 0.0) - work.x[k]
+        towards_s = gram_square(model, work, difference)
+    if towards_d < CANCELLED * xx:
+        for k in range(1, count + 1):
+            difference[k] = work.q[k] / total - work.x[k]
+        towards_d = gram_square(model, work, difference)
+    return towards_s, towards_d, sx - xx, qx - xx
 
 
 @jit(fastmath={"reassoc", "contract"})
@@ -108,33 +153,21 @@ def sum_of_squares(z):
 
 
 @jit()
-def image_ratio(model, work):
-    """||A(s - x)|| and ||A d~||, by the Gram matrix or by the margins.
+def margin_ratio(model, work):
+    """||A(s - x)||^2 and ||A d~||^2 by the margins.
 
-    The margins are left at A(x - vbar), vbar = q / LAMBDA, which takes no other vector of m; `move_margins` goes on.
+    They are left at A(x - vbar), vbar = q / LAMBDA, which takes no other vector of m; `move_margins` goes on.
     """
-    count, total = work.whole[COUNT], work.real[LAMBDA]
-    value = work.real[VALUE]
-    towards_s = towards_d = 0.0
-    if model.gram.size > 0:
-        x, d = work.pair[0], work.pair[1]
-        for k in range(1, count + 1):
-            x[work.coordinates[k]] = work.x[k]
-            d[work.coordinates[k]] = work.q[k] / total - work.x[k]
-        j = work.whole[VERTEX]
-        xx, towards_d, at_j = gram_products(model.gram, x, d, j)
-        towards_s = xx - 2.0 * value * at_j + value * value * model.gram[j, j]
-    else:
-        scale, squares = work.real[MARGIN_SCALE], sum_of_squares(work.margins)
-        entries, rows = column(model.columns, model.column_indices, model.column_indptr, work.whole[VERTEX])
-        dot = column_squares = 0.0
-        for p in range(entries.size):
-            dot += entries[p] * work.margins[member(rows, p)]
-            column_squares += entries[p] * entries[p]
-        towards_s = scale * scale * squares - 2.0 * value * scale * dot + value * value * column_squares
-        shift_margins(model, work, -1.0 / (total * scale))
-        towards_d = scale * scale * sum_of_squares(work.margins)
-    return math.sqrt(max(towards_s, 0.0)), math.sqrt(max(towards_d, 0.0))
+    total, value = work.real[LAMBDA], work.real[VALUE]
+    scale, squares = work.real[MARGIN_SCALE], sum_of_squares(work.margins)
+    entries, rows = column(model.columns, model.column_indices, model.column_indptr, work.whole[VERTEX])
+    dot = column_squares = 0.0
+    for p in range(entries.size):
+        dot += entries[p] * work.margins[member(rows, p)]
+        column_squares += entries[p] * entries[p]
+    towards_s = scale * scale * squares - 2.0 * value * scale * dot + value * value * column_squares
+    shift_margins(model, work, -1.0 / (total * scale))
+    return towards_s, scale * scale * sum_of_squares(work.margins)
 
 
 @jit()

@@ -46,6 +46,8 @@ from .layout import (
 BLOCK = 256
 ABSOLUTE = np.int64(0x7FFFFFFFFFFFFFFF)
 """All bits of a float but its sign."""
+NOWHERE = np.int64(0x7FFFFFFFFFFFFFFF)
+"""Beyond all coordinates."""
 LOST = 1e-6
 """A kept ||g||^2 that has fallen to less than this fraction of what it was is summed anew."""
 CANCELLED = 1e-4
@@ -102,7 +104,7 @@ def survey(held, q, x, total, count, residual):
 
 
 @jit(forceinline=True)
-def best_held(kind, residual, largest, weights, coordinates, count):
+def best_held(kind, residual, largest, weights, coordinates, slots, count):
     """Largest key in the compact arrays, its slot and its coordinate, of equal keys that of the first coordinate.
 
     On the l1 ball `largest` has the bits of the key already.
@@ -116,11 +118,10 @@ def best_held(kind, residual, largest, weights, coordinates, count):
             if key > best or (key == best and coordinates[k] < where):
                 best, slot, where = key, k, coordinates[k]
         return best, slot, where
-    bits = residual.view(np.int64)
-    slot, where = 0, -1
-    for k in range(np.uint64(1), np.uint64(count + 1)):
-        if bits[k] & ABSOLUTE == largest and (slot == 0 or coordinates[k] < where):
-            slot, where = np.int64(k), coordinates[k]
+    bits, where = residual.view(np.int64), NOWHERE
+    for k in range(np.uint64(1), np.uint64(count + 1)):  # without a branch, for it would be foreseen wrongly once
+        where = min(where, coordinates[k] if bits[k] & ABSOLUTE == largest else NOWHERE)
+    slot = np.int64(slots[where])
     return abs(residual[slot]), slot, where
 
 
@@ -157,23 +158,28 @@ def scan_block(kind, g, weights, b):
 def best_block(kind, g, weights, blocks, bounded, share, real):
     """Largest key of all blocks, and the first block that has it.
 
-    Of upper bounds the largest is made exact until one is found that is so already; only if that is not above the
-    FLOOR, all of g is swept. The floor is then raised to a `share` of it: whoever writes into g need not care for less.
+    Of upper bounds the largest is made exact, then in one pass all that reach the largest exact key so far. Only if
+    that is not above the FLOOR, all of g is swept. The floor is then raised to a `share` of it: whoever writes into g
+    need not care for less.
     """
     keys = blocks.view(np.float64)
-    while True:
+    top, block = largest_block(kind, blocks)
+    if not bounded:
+        return top, block
+    exact, _ = scan_block(kind, g, weights, block)
+    if exact < top:
+        keys[block] = top = exact
+        for b in range(blocks.size):
+            if keys[b] >= top:
+                keys[b], _ = scan_block(kind, g, weights, b)
+                top = max(top, keys[b])
         top, block = largest_block(kind, blocks)
-        if not bounded:
-            return top, block
-        if top <= real[FLOOR] and real[FLOOR] > 0.0:
-            sweep_absolute(g, blocks)
-            real[FLOOR] = 0.0
-            continue
-        exact, _ = scan_block(kind, g, weights, block)
-        if exact >= top:
-            real[FLOOR] = max(real[FLOOR], share * top)
-            return top, block
-        keys[block] = exact
+    if top <= real[FLOOR] and real[FLOOR] > 0.0:
+        sweep_absolute(g, blocks)
+        real[FLOOR] = 0.0
+        top, block = largest_block(kind, blocks)
+    real[FLOOR] = max(real[FLOOR], share * top)
+    return top, block
 
 
 @jit()
@@ -264,7 +270,7 @@ def boost(
     while rounds < max_rounds and status == DONE:
         pp, pm, px, largest = survey(held, q, x, total, count, residual)
         current = True
-        best, slot, where = best_held(kind, residual, largest, weights, coordinates, count)
+        best, slot, where = best_held(kind, residual, largest, weights, coordinates, slots, count)
         # A key equal to that of a neutralised coordinate is no candidate: every coordinate may be in the slots.
         if top > -neutral and top >= best:
             _, j = scan_block(kind, g, weights, block)

@@ -156,7 +156,7 @@ def gradient(model: Model, slopes: Array, g: Array) -> None:
     )  # fmt: skip
     if source[0].size == 0:
         g[:] = 0.0
-        nothing = np.empty(0, dtype=np.uint32), np.empty(0), np.zeros(REAL_SIZE)  # no bounds are kept here
+        nothing = np.empty(0, dtype=np.uint64), np.empty(0), np.zeros(REAL_SIZE)  # no bounds are kept here
         add_rows(model.data, model.indices, model.indptr, None, slopes, factor, g, *nothing)
         return
 

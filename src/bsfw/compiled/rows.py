@@ -144,20 +144,21 @@ def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
 
 
 def row_add_kept(
-    data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any, slots: Any, keys: Any, floor: Any
+    data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any, bits: Any, keys: Any, floor: Any
 ) -> Any:
     """`row_add` for sparse rows where bounds are kept: those of the blocks are raised where |g| > floor comes in
-    outside of the slots, which is rare, so that the branch is foreseen. Returns by how much ||g||^2 grew.
+    outside of the set `bits`, the support. That is rare, so that the one branch on both is foreseen; |g| > floor alone
+    would not be, for in the support it is common. Returns by how much ||g||^2 grew.
 
     Not a case of `row_add`: with two loops in one body Numba counts references in every call."""
 
 
 @overload(row_add_kept, jit_options={"forceinline": True})
-def _row_add_kept(data, indices, indptr, i, coefficient, g, slots, keys, floor) -> Callable[..., Any]:
-    def dense(data, indices, indptr, i, coefficient, g, slots, keys, floor):
+def _row_add_kept(data, indices, indptr, i, coefficient, g, bits, keys, floor) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, coefficient, g, bits, keys, floor):
         return np.nan  # a dense row writes all of g, and nobody keeps bounds
 
-    def sparse(data, indices, indptr, i, coefficient, g, slots, keys, floor):
+    def sparse(data, indices, indptr, i, coefficient, g, bits, keys, floor):
         grown = 0.0
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
             j = np.uint64(indices[p])
@@ -165,7 +166,7 @@ def _row_add_kept(data, indices, indptr, i, coefficient, g, slots, keys, floor) 
             value = held + added
             g[j] = value
             grown += added * (value + held)
-            if abs(value) > floor and slots[j] == 0:
+            if (abs(value) > floor) & (held_in(bits, j) == 0):
                 keys[j >> BLOCK_BITS] = max(keys[j >> BLOCK_BITS], abs(value))
         return grown
 
@@ -207,17 +208,17 @@ def _column(data, indices, indptr, j) -> Callable[..., Any]:
 
 @jit()
 def batch_changes(
-    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, other, table, unit,
-    store, margins, scale, earlier, factor, change, g, keys, real,
+    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, rare, other, table,
+    unit, store, margins, scale, earlier, factor, change, g, keys, real,
 ):  # fmt: skip
     """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), its change from an old slope (into
     change[k], where that is kept), and g += factor change a_i, while the row is in the cache.
 
     The old slope is that at `other`, or table[i] (which `store` then replaces), or zero: an empty array means that it
     is not used. Table and changes are in units of `unit`. With `margins` no row is read for the slope: <a_i, x> is
-    scale margins[i], and that of `other` is in `earlier`. With `bits` rows are taken to have few entries in the
-    support (`rare_dots`). Returns how many they had. With `keys` the bounds of |g| and ||g||^2 are kept in
-    them and in `real`, as `onehot.boost` says.
+    scale margins[i], and that of `other` is in `earlier`. With `rare` rows are taken to have few entries in the
+    support, the set `bits` (`rare_dots`). Returns how many they had. With `keys` the bounds of |g| and ||g||^2 are
+    kept in them and in `real`, as `onehot.boost` says.
     """
     weighted, hits, grown, floor = weight.size > 0, 0, 0.0, real[FLOOR]
     for k in range(min(AHEAD, batch.size)):
@@ -230,7 +231,7 @@ def batch_changes(
             z = scale * margins[i]
             if earlier.size > 0:
                 w = earlier[i]
-        elif bits.size > 0:
+        elif rare:
             z, w, found = rare_dots(
                 data, indices, indptr, i, slots, coordinates, count, x, other if other.size > 0 else x, bits
             )
@@ -253,7 +254,7 @@ def batch_changes(
             change[k] = d
         if factor != 0.0 and d != 0.0:
             if keys.size > 0:
-                grown += row_add_kept(data, indices, indptr, i, factor * d, g, slots, keys, floor)
+                grown += row_add_kept(data, indices, indptr, i, factor * d, g, bits, keys, floor)
             else:
                 row_add(data, indices, indptr, i, factor * d, g)
     real[SQUARES] += grown
@@ -261,7 +262,7 @@ def batch_changes(
 
 
 @jit()
-def add_rows(data, indices, indptr, batch, coefficients, factor, g, slots, keys, real):
+def add_rows(data, indices, indptr, batch, coefficients, factor, g, bits, keys, real):
     """g += factor * sum_k coefficients[k] a_i over the samples i of the batch; with `keys` as `batch_changes` does."""
     grown, floor = 0.0, real[FLOOR]
     for k in range(coefficients.size):
@@ -270,7 +271,7 @@ def add_rows(data, indices, indptr, batch, coefficients, factor, g, slots, keys,
         if coefficients[k] != 0.0:
             i = member(batch, k)
             if keys.size > 0:
-                grown += row_add_kept(data, indices, indptr, i, factor * coefficients[k], g, slots, keys, floor)
+                grown += row_add_kept(data, indices, indptr, i, factor * coefficients[k], g, bits, keys, floor)
             else:
                 row_add(data, indices, indptr, i, factor * coefficients[k], g)
     real[SQUARES] += grown
