@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bsfw
+from bsfw.compiled import layout
 
 ESTIMATORS = [
     bsfw.FullGradient(),
@@ -135,6 +136,41 @@ def test_files_that_are_no_checkpoints_are_refused(tmp_path, classification):
     (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
     with pytest.raises(ValueError, match="not a bsfw checkpoint"):
         bsfw.resume(tmp_path / "cut.npz", objective, ball)
+
+
+DAMAGES = {
+    "shorter": ("real", lambda real: real[:-1]),
+    "of another type": ("g", lambda g: g.astype(np.float32)),
+    "a table of fewer samples": ("everyone", lambda table: table[1:]),
+    "compact arrays of two lengths": ("x", lambda x: x[:-1]),
+    "margins of other samples": ("margins", lambda margins: np.zeros(3)),
+    "a negative count": ("whole", lambda whole: np.where(np.arange(whole.size) == layout.COUNT, -1, whole)),
+    "more coordinates than slots": ("whole", lambda whole: np.where(np.arange(whole.size) == layout.COUNT, 999, whole)),
+    "a phase that is none": ("whole", lambda whole: np.where(np.arange(whole.size) == layout.PHASE, 7, whole)),
+    "a vertex beyond x": ("whole", lambda whole: np.where(np.arange(whole.size) == layout.VERTEX, 10**6, whole)),
+    "a coordinate beyond x": ("coordinates", lambda coordinates: coordinates + 10**6),
+    "a coordinate twice": ("coordinates", lambda coordinates: 0 * coordinates),
+    "samples that are none": ("batch", lambda batch: batch + np.uint32(10**6)),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_arrays_that_do_not_fit_are_refused_before_compiled_code_sees_them(damage, tmp_path, classification):
+    A, y = classification
+    objective, ball, path = bsfw.Logistic(A, y), bsfw.L1Ball(3.0), tmp_path / "run.npz"
+    bsfw.minimize(objective, ball, estimator=bsfw.SAGA(batch_size=2), max_iter=10, checkpoint=path, rng=0)
+    with np.load(path) as file:
+        contents = {name: file[name] for name in file.files}
+    assert contents["memory.whole"][layout.COUNT] > 1  # so that a coordinate can be there twice
+    name, change = DAMAGES[damage]
+    contents[f"memory.{name}"] = change(contents[f"memory.{name}"])
+    np.savez(path, **contents)
+    with pytest.raises(ValueError, match="start the run anew"):
+        bsfw.resume(path, objective, ball, max_iter=20)
+    del contents["memory.g"]
+    np.savez(path, **contents)
+    with pytest.raises(ValueError, match="g in only one of the two"):
+        bsfw.resume(path, objective, ball, max_iter=20)
 
 
 def test_what_a_checkpoint_cannot_hold_is_said_before_the_run(tmp_path, classification):

@@ -23,6 +23,7 @@ from ..results import Status
 from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
 from ..vertices import OneHot
 from . import kernels, layout, losses, margins, passes
+from .memory import check_memory
 from .onehot import BLOCK, boost
 from .work import Model, Rule, Work
 
@@ -87,8 +88,11 @@ class CompiledEngine:
         self._reads_margins = self._uses_image or (self.rule.image and not self._small)
         self._chunk = 1
         self._kept: tuple[int, Array, Array] = (0, np.empty(0), np.empty(0))
-        if not state.memory:
-            state.memory = self._fresh(state)
+        fresh = self._fresh(state)
+        if state.memory:
+            check_memory(state.memory, fresh, self.m, self.rule.population)
+        else:
+            state.memory = fresh
         self.memory: dict[str, Any] = state.memory
         self._scratch: dict[str, Any] = {}
         self.model = self._model()
