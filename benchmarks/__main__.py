@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import math
-import os
-import platform
 import sys
 import time
 import traceback
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
-from importlib import metadata
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from . import corrective, data, timing
+from .reports import machine, write_json
 from .rows import Row, rows
 from .solvers import Unavailable
 
@@ -33,7 +30,6 @@ FAMILIES = {
     "deterministic": "copt minimize_frank_wolfe / bsfw with the exact gradient",
     "corrective": "coordinate descent / bsfw's corrective method, time to high accuracy",
 }
-PACKAGES = ("bsfw", "numpy", "scipy", "numba", "scikit-learn", "copt", "skglm", "celer")
 UNITS = {"us": 1e6, "ms": 1e3, "s": 1.0, "": 1.0}
 WIDTHS = (13, 36, 27, 23, 9, 9, 8, 7)
 HEADER = ("family", "setting", "ours", "peer", "ours", "peer", "ratio", "must be")
@@ -110,50 +106,12 @@ def _line(cells: Sequence[str]) -> str:
     return "  ".join([*texts, *numbers, *cells[8:]])
 
 
-def machine() -> dict[str, Any]:
-    """What the numbers depend on."""
-    return {
-        "cpu": _cpu_name(),
-        "cores": os.cpu_count(),
-        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
-        "platform": platform.platform(),
-        "python": platform.python_version(),
-        "OMP_NUM_THREADS": os.environ.get("OMP_NUM_THREADS"),
-        "NUMBA_NUM_THREADS": os.environ.get("NUMBA_NUM_THREADS"),
-        "packages": {name: _version(name) for name in PACKAGES},
-    }
-
-
-def _cpu_name() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return platform.processor()
-    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
-
-
-def _version(name: str) -> str:
-    try:
-        return metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return "not installed"
-
-
-def _plain(value: Any) -> Any:
-    """JSON knows neither inf nor nan: null."""
-    if isinstance(value, dict):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="names for --only:\n" + "\n".join(f"  {name:<14} {what}" for name, what in FAMILIES.items()),
     )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="shorter runs and fewer radii, in two to three minutes")
+    parser.add_argument("--quick", action="store_true", help="shorter runs and fewer radii, in two minutes")
     parser.add_argument("--only", metavar="NAME,...", help="only these families of rows")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all numbers there")
     parser.add_argument("--repeats", metavar="N", type=int, help="timed runs of every competitor")
@@ -176,8 +134,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missed = sum(row["verdict"] == "NOT" for row in table)
     print(f"{len(table)} rows, {missed} not reached, {seconds:.0f} s")
     if options.json:
-        report = {"machine": host, "seconds": seconds, "sizes": asdict(sizes), "rows": table}
-        options.json.write_text(json.dumps(_plain(report), indent=1) + "\n")
+        write_json(options.json, {"machine": host, "seconds": seconds, "sizes": asdict(sizes), "rows": table})
     return int(any(row.get("failed") for row in table))
 
 

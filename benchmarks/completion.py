@@ -12,7 +12,6 @@ no competitor here: its least squares fit preferences, 0 or 1 in every cell, not
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,8 +27,8 @@ from bsfw._sampling import draw
 from bsfw.datasets.synthetic import ratings_like
 from bsfw.factored.path import completion_path
 
-from .__main__ import machine
 from .processes import _resident, python
+from .reports import machine, write_json
 
 RADIUS, ROUNDS, GAIN, BATCH = 5000.0, 5, 1e-4, 0.1
 FIRST = 5
@@ -363,7 +362,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
         parser.error(f"unknown part {', '.join(sorted(unknown))}; known are {', '.join(PARTS)}")
     found = {name: part(options.quick) for name, part in PARTS.items() if name in (options.parts or PARTS)}
     if options.json:
-        options.json.write_text(json.dumps({"machine": machine(), **found}, indent=1) + "\n")
+        write_json(options.json, {"machine": machine(), **found})
     return found
 
 

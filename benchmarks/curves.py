@@ -7,7 +7,6 @@ them for nothing.
 from __future__ import annotations
 
 import argparse
-import json
 import math
 import statistics
 from collections.abc import Sequence
@@ -20,6 +19,7 @@ import numpy as np
 from . import corrective, data
 from .data import Problem, Sizes
 from .reference import reference
+from .reports import write_json
 from .solvers import PENALISED, Accurate, Bsfw, CoptStochastic, Points, Unavailable
 from .timing import first_time
 
@@ -150,12 +150,7 @@ def main(arguments: Sequence[str] | None = None, sizes: Sizes | None = None) -> 
     print(text)
     draw(results, options.out)
     if options.json:
-        finite = {
-            problem: {name: [s if math.isfinite(s) else None for s in seconds] for name, seconds in times.items()}
-            for problem, times in results.items()
-        }
-        report = {"accuracies": ACCURACIES.tolist(), "seconds": finite, "caption": text}
-        options.json.write_text(json.dumps(report, indent=1) + "\n")
+        write_json(options.json, {"accuracies": ACCURACIES.tolist(), "seconds": results, "caption": text})
     return text
 
 

@@ -3,7 +3,7 @@
 Per iteration: a run of T iterations less a run of one iteration (for copt, which counts epochs: of one epoch), divided
 by the difference in iterations. The start (imports, compilation, full pass, conversion of the data) cancels for all
 alike. Competitors take turns, so that a slow minute of the machine falls on all of them; shown are medians, and the
-median of the ratios of the turns.
+median of the ratios of the turns. A turn begins when no thread of the one before is at work any more.
 
 To an accuracy: the first time on the solver's clock at which (f - f*)/f* is at most that, medians over the turns. The
 clock stands still while f is evaluated.
@@ -22,11 +22,22 @@ from .solvers import Accurate, Points, Timed
 Samples = dict[str, list[float]]
 
 
+def wait_for_threads(at_most: float = 0.5) -> None:
+    """Return when no thread of this process is at work: those of OpenMP spin for milliseconds after their last task."""
+    end = time.perf_counter() + at_most
+    while (started := time.perf_counter()) < end:
+        used = time.process_time()
+        time.sleep(0.001)
+        if time.process_time() - used < 0.5 * (time.perf_counter() - started):
+            return
+
+
 def interleaved(competitors: dict[str, Callable[[int], float]], repeats: int) -> Samples:
     """What each competitor measures, called in turn with the number of the repeat."""
     samples: Samples = {name: [] for name in competitors}
     for repeat in range(repeats):
         for name, measure in competitors.items():
+            wait_for_threads()
             samples[name].append(measure(repeat))
     return samples
 

@@ -12,6 +12,7 @@ from benchmarks import __main__ as suite
 from benchmarks import curves, data, literal, solvers, timing
 from benchmarks.data import Problem, Sizes
 from benchmarks.reference import liblinear, reference
+from benchmarks.reports import write_json
 from benchmarks.rows import Row, rows
 
 TINY = Sizes(
@@ -147,6 +148,30 @@ def test_competitors_take_turns():
     assert timing.medians(samples) == {"a": 1, "b": -1}
 
 
+def test_a_turn_begins_when_no_thread_of_the_one_before_is_at_work(monkeypatch):
+    class Clock:
+        """Threads are at work until the tenth second."""
+
+        now = used = 0.0
+
+        def perf_counter(self):
+            return self.now
+
+        def process_time(self):
+            return min(self.now, 10.0)
+
+        def sleep(self, seconds):
+            self.now += 1.0
+
+    clock = Clock()
+    monkeypatch.setattr(timing, "time", clock)
+    timing.wait_for_threads(at_most=100.0)
+    assert clock.now == 11.0
+    clock.now = 0.0
+    timing.wait_for_threads(at_most=5.0)  # those that never end are not waited for
+    assert clock.now == 5.0
+
+
 def test_first_time_is_that_of_the_first_point_good_enough():
     points = [(1.0, 0.5), (2.0, 0.1), (3.0, 0.01)]
     assert timing.first_time(points, 0.1) == 2.0
@@ -175,7 +200,7 @@ def test_verdicts(bound, ours, peer, ratio, verdict):
     assert found["ratio"] == pytest.approx(ratio, nan_ok=True)
 
 
-def test_every_row_of_the_table_runs(capsys, no_peers, monkeypatch):
+def test_every_row_of_the_table_runs(capsys, no_peers, monkeypatch, tmp_path):
     monkeypatch.setattr(data, "mushrooms", lambda sizes: data.rcv1_like(sizes, 20.0))
     monkeypatch.setattr(data, "has_news20", lambda: False)
     chosen = [row for row in rows(TINY) if row.family not in ("cold-start", "memory")]
@@ -189,7 +214,9 @@ def test_every_row_of_the_table_runs(capsys, no_peers, monkeypatch):
         else:
             assert math.isfinite(row["ratio"])
     assert "copt not installed" in printed
-    json.dumps(suite._plain(table), allow_nan=False)
+    report = tmp_path / "report.json"
+    write_json(report, {"rows": table, "given up": math.inf})
+    assert json.loads(report.read_text(), parse_constant=pytest.fail)["given up"] is None  # strict JSON
 
 
 def test_rows_in_processes_of_their_own_run():
