@@ -55,3 +55,13 @@ def bits_of(typingctx: Any, number: Any) -> Any:
         return builder.bitcast(arguments[0], ir.IntType(64))
 
     return types.int64(types.float64), code
+
+
+@intrinsic
+def float_of(typingctx: Any, bits: Any) -> Any:
+    """The float64 with these 64 bits."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), code

@@ -25,6 +25,7 @@ from ..vertices import OneHot
 from . import kernels, layout, losses, margins, passes
 from .memory import check_memory
 from .onehot import BLOCK, boost
+from .rows import GROUP
 from .work import Model, Rule, Work
 
 if TYPE_CHECKING:
@@ -274,6 +275,9 @@ class CompiledEngine:
                 "marked": np.zeros(self.rule.population // 64 + 1 if self.rule.size else 0, dtype=np.uint64),
                 "bits": np.zeros(0 if isinstance(self.objective.A, np.ndarray) else self.n // 64 + 2, dtype=np.uint64),
                 "pair": np.zeros((2, len(self.model.gram))),
+                "here": np.zeros(GROUP),
+                "there": np.zeros(GROUP),
+                "labels": np.zeros(GROUP),
                 "log": np.empty((0, 3)),
             }
         size = self.memory["x"].size

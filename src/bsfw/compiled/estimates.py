@@ -118,6 +118,9 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         work.g,
         kept_keys(rule, work),
         work.real,
+        work.here,
+        work.there,
+        work.labels,
     )
     if rare:
         whole[CROWDED] = hits * model.y.size * FORESEEN > work.batch.size * model.data.size

@@ -19,6 +19,8 @@ from .layout import FLOOR, SQUARES
 
 AHEAD = 4
 """Rows by which `ask_for_row` runs ahead."""
+GROUP = 32
+"""Samples of a batch whose slopes are formed at once."""
 LINE, HALF_LINE = np.uint64(16), np.uint64(8)
 """Entries per cache line of 32-bit indices, and of 64-bit data."""
 BLOCK_BITS = np.uint64(8)
@@ -209,7 +211,7 @@ def _column(data, indices, indptr, j) -> Callable[..., Any]:
 @jit()
 def batch_changes(
     data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, rare, other, table,
-    unit, store, margins, scale, earlier, factor, change, g, keys, real,
+    unit, store, margins, scale, earlier, factor, change, g, keys, real, here, there, labels,
 ):  # fmt: skip
     """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), its change from an old slope (into
     change[k], where that is kept), and g += factor change a_i, while the row is in the cache.
@@ -218,45 +220,56 @@ def batch_changes(
     is not used. Table and changes are in units of `unit`. With `margins` no row is read for the slope: <a_i, x> is
     scale margins[i], and that of `other` is in `earlier`. With `rare` rows are taken to have few entries in the
     support, the set `bits` (`rare_dots`). Returns how many they had. With `keys` the bounds of |g| and ||g||^2 are
-    kept in them and in `real`, as `onehot.boost` says.
+    kept in them and in `real`, as `onehot.boost` says. `here`, `there` and `labels` have room for a GROUP of samples,
+    whose slopes are formed together, while their rows are in the nearest cache.
     """
     weighted, hits, grown, floor = weight.size > 0, 0, 0.0, real[FLOOR]
     for k in range(min(AHEAD, batch.size)):
         ask_for_row(data, indices, indptr, batch[k])
-    for k in range(batch.size):
-        if k + AHEAD < batch.size:
-            ask_for_row(data, indices, indptr, batch[k + AHEAD])
-        i, w = batch[k], 0.0
-        if margins.size > 0:
-            z = scale * margins[i]
-            if earlier.size > 0:
-                w = earlier[i]
-        elif rare:
-            z, w, found = rare_dots(
-                data, indices, indptr, i, slots, coordinates, count, x, other if other.size > 0 else x, bits
-            )
-            hits += found
-        elif other.size > 0:
-            z, w = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
-        else:
-            z = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
-        d = losses.derivative(loss, z, y[i], parameter)
-        if other.size > 0:
-            d -= losses.derivative(loss, w, y[i], parameter)
-        if weighted:
-            d *= weight[i]
-        if table.size > 0:
-            fresh = unit * d
-            d = fresh - table[i]
-            if store:
-                table[i] = fresh
-        if change.size > 0:
-            change[k] = d
-        if factor != 0.0 and d != 0.0:
-            if keys.size > 0:
-                grown += row_add_kept(data, indices, indptr, i, factor * d, g, bits, keys, floor)
+    for first in range(0, batch.size, GROUP):
+        size = min(GROUP, batch.size - first)
+        for k in range(size):
+            i = batch[first + k]
+            labels[k] = y[i]
+            if margins.size > 0:
+                here[k] = scale * margins[i]
+                if earlier.size > 0:
+                    there[k] = earlier[i]
+                continue
+            if first + k + AHEAD < batch.size:
+                ask_for_row(data, indices, indptr, batch[first + k + AHEAD])
+            if rare:
+                here[k], there[k], found = rare_dots(
+                    data, indices, indptr, i, slots, coordinates, count, x, other if other.size > 0 else x, bits
+                )
+                hits += found
+            elif other.size > 0:
+                here[k], there[k] = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
             else:
-                row_add(data, indices, indptr, i, factor * d, g)
+                here[k] = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
+        losses.derivatives(loss, here, labels, parameter)  # of what is left from the last group, too
+        if other.size > 0:
+            losses.derivatives(loss, there, labels, parameter)
+        for k in range(size):
+            i, d = batch[first + k], here[k]
+            if margins.size > 0 and first + k + AHEAD < batch.size:
+                ask_for_row(data, indices, indptr, batch[first + k + AHEAD])
+            if other.size > 0:
+                d -= there[k]
+            if weighted:
+                d *= weight[i]
+            if table.size > 0:
+                fresh = unit * d
+                d = fresh - table[i]
+                if store:
+                    table[i] = fresh
+            if change.size > 0:
+                change[first + k] = d
+            if factor != 0.0 and d != 0.0:
+                if keys.size > 0:
+                    grown += row_add_kept(data, indices, indptr, i, factor * d, g, bits, keys, floor)
+                else:
+                    row_add(data, indices, indptr, i, factor * d, g)
     real[SQUARES] += grown
     return hits
 

@@ -75,4 +75,7 @@ class Work(NamedTuple):
     marked: Any
     bits: Any
     pair: Any
+    here: Any
+    there: Any
+    labels: Any
     log: Any

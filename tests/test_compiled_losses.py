@@ -1,0 +1,39 @@
+"""Compiled losses against those of the objectives, and the exponential that they are made of."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import bsfw
+from bsfw.compiled.engine import LOSSES
+from bsfw.compiled.losses import derivatives, exp_of_negative
+
+
+@given(st.lists(st.floats(max_value=0.0, min_value=-708.0), min_size=1, max_size=64))
+@settings(deadline=None, max_examples=200)
+def test_the_compiled_exponential_is_right_to_the_last_bits(numbers):
+    found = [exp_of_negative(v) for v in numbers]
+    np.testing.assert_allclose(found, np.exp(numbers), rtol=5e-16)
+
+
+def test_the_compiled_exponential_at_the_ends():
+    assert exp_of_negative(0.0) == exp_of_negative(-0.0) == 1.0
+    assert 0.0 < exp_of_negative(-math.inf) < 1e-300
+    assert 0.0 < exp_of_negative(-1e300) < 1e-300
+    assert math.isnan(exp_of_negative(math.nan))
+    assert np.all(np.diff([exp_of_negative(v) for v in np.linspace(-40.0, 0.0, 4001)]) > 0.0)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda kind: kind.__name__)
+def test_slopes_of_many_samples_at_once_are_those_of_the_objective(loss):
+    rng = np.random.default_rng(8)
+    z = np.concatenate([30 * rng.standard_normal(30), [0.0, 800.0]])
+    y = np.where(rng.random(32) > 0.5, 1.0, -1.0) if loss is bsfw.Logistic else rng.random(32)
+    parameters = {bsfw.Huber: 1.5, bsfw.Tukey: 20.0}
+    objective = loss(np.eye(32), y, *([parameters[loss]] if loss in parameters else []))
+    found = z.copy()
+    derivatives(LOSSES[loss], found, y, parameters.get(loss, 0.0))
+    np.testing.assert_allclose(found, objective._phi_prime(z, y), rtol=1e-14, atol=1e-300)
