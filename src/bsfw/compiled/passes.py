@@ -17,8 +17,7 @@ from numba.extending import overload
 
 from .._arrays import Array
 from ._jit import jit
-from .layout import REAL_SIZE
-from .rows import add_rows, column, member, row_dot
+from .rows import column, member, row_dot
 from .work import Model
 
 PARALLEL = 200_000
@@ -106,8 +105,29 @@ def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., An
 
 
 @jit()
-def _gradient_between(data, indices, indptr, slopes, factor, first, last, g):
-    _weighted_columns(data, indices, indptr, slopes, factor, first, last, g)
+def _columns_between(data, indices, indptr, slopes, factor, first, last, out):
+    _weighted_columns(data, indices, indptr, slopes, factor, first, last, out)
+
+
+def columns_adjoint(data: Array, indices: Any, indptr: Any, slopes: Array, factor: float, out: Array) -> None:
+    """out = factor A^T slopes on all cores, for A in CSC form, or dense with `indices` None."""
+    out[:] = 0.0
+
+    def part(first: int, last: int) -> None:
+        _columns_between(data, indices, indptr, slopes, factor, first, last, out)
+
+    if data.size:  # a kernel looks at the first entries of a column before it knows whether there are any
+        _split(part, out.size, data.size)
+
+
+@jit()
+def rows_adjoint(data, indices, indptr, slopes, factor, out):
+    """out = factor A^T slopes on one core, for A in CSR form."""
+    out[:] = 0.0
+    for i in range(np.uint64(slopes.size)):
+        coefficient = factor * slopes[i]
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + ONE])):
+            out[np.uint64(indices[p])] += coefficient * data[p]
 
 
 def slopes(
@@ -151,16 +171,9 @@ def slopes(
 def gradient(model: Model, slopes: Array, g: Array) -> None:
     """g = (1/m) A^T slopes: column by column on all cores where the model has them or is dense, else row by row."""
     factor = 1.0 / model.y.size
-    source = (model.columns, model.column_indices, model.column_indptr) if model.indices is not None else (
-        model.data, None, None
-    )  # fmt: skip
-    if source[0].size == 0:
-        g[:] = 0.0
-        nothing = np.empty(0, dtype=np.uint64), np.empty(0), np.zeros(REAL_SIZE)  # no bounds are kept here
-        add_rows(model.data, model.indices, model.indptr, None, slopes, factor, g, *nothing)
-        return
-
-    def part(first: int, last: int) -> None:
-        _gradient_between(*source, slopes, factor, first, last, g)
-
-    _split(part, g.size, model.data.size)
+    if model.indices is None:
+        columns_adjoint(model.data, None, None, slopes, factor, g)
+    elif model.columns.size:
+        columns_adjoint(model.columns, model.column_indices, model.column_indptr, slopes, factor, g)
+    else:
+        rows_adjoint(model.data, model.indices, model.indptr, slopes, factor, g)

@@ -13,12 +13,10 @@ from .._arrays import Array
 from ..active_set import ActiveSet
 from ..boosting import Direction
 from ..compiled import layout, passes
-from ..compiled.work import Model
 from ..constraints.one_hot import OneHotConstraint
 from ..objectives.linear_model import LinearModel
 from ..steps import Move
 from ..vertices import OneHot
-from . import newton
 from .correction import Corrector, Point, Region
 from .images import DenseImages, Images, SparseImages
 
@@ -203,16 +201,9 @@ class CorrectiveEngine:
         if isinstance(A, np.ndarray):
             return np.asarray(self.objective.combine_rows(slopes), dtype=np.float64) / self.m
         g = np.empty(self.n)
-        if not self._by_columns:
-            newton.rows_adjoint(A.data, A.indices, A.indptr, slopes, 1.0 / self.m, g)
-            return g
-        columns = self.objective.columns
-        passes.gradient(
-            Model(
-                data=A.data, indices=A.indices, indptr=A.indptr, columns=columns.data, column_indices=columns.indices,
-                column_indptr=columns.indptr, y=self.objective.y, sample_weight=np.empty(0), loss=0, parameter=0.0,
-                gram=np.empty((0, 0)),
-            ),
-            slopes, g,
-        )  # fmt: skip
+        if self._by_columns:
+            columns = self.objective.columns
+            passes.columns_adjoint(columns.data, columns.indices, columns.indptr, slopes, 1.0 / self.m, g)
+        else:
+            passes.rows_adjoint(A.data, A.indices, A.indptr, slopes, 1.0 / self.m, g)
         return g

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from ..compiled.passes import rows_adjoint
 from . import newton
 
 
@@ -87,7 +88,7 @@ class SparseImages(Images):
 
     def adjoint(self, coefficients: Array) -> Array:
         out = np.empty(self.shape[1])
-        newton.rows_adjoint(self.data, self.indices, self.indptr, coefficients, 1.0 / self.shape[0], out)
+        rows_adjoint(self.data, self.indices, self.indptr, coefficients, 1.0 / self.shape[0], out)
         return out
 
     def gram(self, curvatures: Array) -> Array:

@@ -47,16 +47,6 @@ def rows_times(data, indices, indptr, x, out):
 
 
 @jit()
-def rows_adjoint(data, indices, indptr, coefficients, factor, out):
-    """out = factor B^T coefficients for B in CSR form."""
-    out[:] = 0.0
-    for i in range(np.uint64(coefficients.size)):
-        coefficient = factor * coefficients[i]
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + ONE])):
-            out[np.uint64(indices[p])] += coefficient * data[p]
-
-
-@jit()
 def gram_of_rows(data, indices, indptr, curvatures, gram):
     """gram = B^T diag(curvatures) B for B in CSR form. A row of r entries costs r^2 / 2, whatever the width of B."""
     gram[:] = 0.0
