@@ -20,6 +20,8 @@ from .data import Problem
 from .solvers import Accurate, Points, Timed
 
 Samples = dict[str, list[float]]
+LONGER = 16
+"""So many times longer a run is than the shortest, lest the difference of the two be noise."""
 
 
 def wait_for_threads(at_most: float = 0.5) -> None:
@@ -54,14 +56,17 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> float:
 def seconds_per_iteration(solver: Timed, problem: Problem, iterations: int, seed: int) -> float:
     """(time of a long run - time of the shortest) / (difference in iterations)."""
     short, few = solver.seconds(problem, 1, seed)
-    long, many = solver.seconds(problem, max(iterations, 2 * few), seed)
+    long, many = solver.seconds(problem, iterations, seed)
     return (long - short) / (many - few)
 
 
 def per_iteration(contest: Sequence[tuple[str, Timed, Problem]], iterations: int, repeats: int) -> Samples:
-    """Seconds per iteration of every competitor on its problem, in turns after a warm-up; the repeat is the seed."""
-    for _, solver, problem in contest:
-        solver.seconds(problem, 2, 0)
+    """Seconds per iteration of every competitor on its problem, in turns after a warm-up; the repeat is the seed.
+
+    All make at least `LONGER` times as many iterations as the shortest run of any of them.
+    """
+    shortest = [solver.seconds(problem, 1, 0)[1] for _, solver, problem in contest]
+    iterations = max(iterations, LONGER * max(shortest))
     return interleaved(
         {
             name: lambda repeat, solver=solver, problem=problem: seconds_per_iteration(

@@ -141,6 +141,29 @@ def test_a_time_per_iteration_does_not_contain_the_start():
     assert timing.seconds_per_iteration(Fake(), None, 100, 0) == pytest.approx(0.5)
 
 
+def test_all_run_much_longer_than_the_shortest_run_of_any():
+    class Epochs:
+        """Makes 27 iterations or a multiple of them, at one second each."""
+
+        name = "epochs"
+
+        def seconds(self, problem, iterations, seed):
+            made.append(27 * max(1, round(iterations / 27)))
+            return 100.0 + made[-1], made[-1]
+
+    class Single:
+        name = "single"
+
+        def seconds(self, problem, iterations, seed):
+            made.append(iterations)
+            return 1.0 + iterations, iterations
+
+    made = []
+    samples = timing.per_iteration([("ours", Single(), None), ("peer", Epochs(), None)], 60, 1)
+    assert made == [1, 27, 1, 432, 27, 432]  # a warm-up, then a short and a long run of each
+    assert samples == {"ours": [1.0], "peer": [1.0]}
+
+
 def test_competitors_take_turns():
     order = []
     samples = timing.interleaved({"a": lambda k: order.append("a") or k, "b": lambda k: order.append("b") or -k}, 3)
