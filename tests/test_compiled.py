@@ -268,7 +268,7 @@ def test_recording_does_not_change_a_run_with_kept_bounds():
         assert run.lmo_calls == runs[0].lmo_calls
 
 
-@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH], ids=lambda k: k.name)
+@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
 def test_batch_runs_on_wide_data_keep_bounds_and_equal_the_reference(kind):
     from bsfw.compiled import layout
 
@@ -298,7 +298,35 @@ def test_batch_runs_on_wide_data_keep_bounds_and_equal_the_reference(kind):
     assert kept > 90
 
 
-@pytest.mark.parametrize("kind", [bsfw.SAGA, bsfw.SARAH], ids=lambda k: k.name)
+def test_bounds_survive_that_the_decay_of_heavy_ball_is_multiplied_into_m():
+    from bsfw.compiled import layout
+
+    rng = np.random.default_rng(3)
+    objective = bsfw.Logistic(
+        sp.random(400, 6_000, density=20 / 6_000, random_state=6, format="csr"), np.sign(rng.random(400) - 0.5)
+    )
+    ends = []
+    for close in (False, True):
+        solver = bsfw.Solver(objective, bsfw.L1Ball(20.0), bsfw.HeavyBall(batch_size=8))
+        state = solver.init(rng=1)
+        engine = solver.engine(state)
+        assert engine.rule.bounded
+        for t in range(60):
+            engine.advance(state, engine.look(state))
+            work = engine._work()
+            if close and t == 30:  # the same m, by a scale that is about to be too small
+                work.g[:] *= work.real[layout.SCALE] / 1e-98
+                work.real[layout.SCALE] = 1e-98
+                work.real[layout.SQUARES], work.whole[layout.BOUNDED] = -np.inf, 0
+        assert (work.real[layout.SCALE] < 1e-12) == (not close)  # it was multiplied into g
+        assert work.real[layout.SQUARES] == pytest.approx(work.g @ work.g, rel=1e-10)
+        engine.publish(state)
+        ends.append(state)
+    np.testing.assert_allclose(ends[1].x, ends[0].x, atol=1e-10)
+    assert ends[1].lmo_calls == ends[0].lmo_calls
+
+
+@pytest.mark.parametrize("kind", [bsfw.SAGA, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
 def test_recording_does_not_change_a_run_by_batches_with_kept_bounds(kind):
     rng = np.random.default_rng(3)
     objective = bsfw.Logistic(

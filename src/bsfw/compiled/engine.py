@@ -179,15 +179,10 @@ class CompiledEngine:
         return self.n <= min(2 * entries, 3 * self.m)
 
     def _writes_little(self, size: int) -> bool:
-        """Whether an iteration writes so little into m that bounds of |m| cost less than a sweep over m.
-
-        Not for Heavy Ball: its noise lifts so many entries above the floor that bounds cost as much.
-        """
+        """Whether an iteration writes so little into m that bounds of |m| cost less than a sweep over m."""
         A = self.objective.A
         if self.coordinate or isinstance(A, np.ndarray):
             return self.coordinate and self.n >= WIDE * size
-        if isinstance(self.solver.estimator, HeavyBall):
-            return False
         return 0 < WIDE_ROWS * size * A.nnz <= self.n * self.m and not self._folds(size)
 
     def _model(self) -> Model:

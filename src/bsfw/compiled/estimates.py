@@ -196,11 +196,13 @@ def estimate(model, rule, work, rate, rng):
         if rate == 1.0:
             g[:] = 0.0
             real[SCALE] = 1.0
+            forget_bounds(work)
         else:
             real[SCALE] *= 1.0 - rate
             if real[SCALE] < TINY:
                 g *= real[SCALE]
                 real[SCALE] = 1.0
+                forget_bounds(work)
         draw(rng, m, work.marked, batch)
         add_batch(model, rule, work, work.x[:0], table[:0], 1.0, False, rate / (b * real[SCALE]))
         whole[SAMPLE_GRADIENTS] += b

@@ -197,7 +197,7 @@ def careful_products(x, held, q, total, count, slot, value, mj):
     return uu, um, upsi
 
 
-@jit()
+@jit(error_model="numpy")
 def boost(
     kind,
     radius,
@@ -304,7 +304,7 @@ def boost(
         if norm_m == 0.0 or uu <= zero * xx:
             break
         ru = -um - upsi  # <r, u> with u = v - x and r = -m - psi
-        if pp > 0.0 and (pm + pp) / math.sqrt(pp) > ru:
+        if pm + pp > ru * math.sqrt(pp):
             break  # the away candidate only rescales psi, so that min_gain > 0 rejects it
         lam = ru / uu
         if lam <= 0.0:

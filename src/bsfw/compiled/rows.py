@@ -193,6 +193,22 @@ def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
+def ask_for_targets(indices: Any, indptr: Any, i: Any, g: Any) -> Any:
+    """Bring the entries of g that row i adds to on their way to the cache: a g that nobody sweeps is far away."""
+
+
+@overload(ask_for_targets, jit_options={"forceinline": True})
+def _ask_for_targets(indices, indptr, i, g) -> Callable[..., Any]:
+    def dense(indices, indptr, i, g):
+        pass
+
+    def sparse(indices, indptr, i, g):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            prefetch(g, np.uint64(indices[p]))
+
+    return dense if isinstance(indices, types.NoneType) else sparse
+
+
 def column(data: Any, indices: Any, indptr: Any, j: Any) -> Any:
     """The entries of column j, of CSC data or a dense transpose, and their rows, to be read with `member`."""
 
@@ -267,6 +283,8 @@ def batch_changes(
                 change[first + k] = d
             if factor != 0.0 and d != 0.0:
                 if keys.size > 0:
+                    if first + k + 1 < batch.size:
+                        ask_for_targets(indices, indptr, batch[first + k + 1], g)
                     grown += row_add_kept(data, indices, indptr, i, factor * d, g, bits, keys, floor)
                 else:
                     row_add(data, indices, indptr, i, factor * d, g)
@@ -284,6 +302,8 @@ def add_rows(data, indices, indptr, batch, coefficients, factor, g, bits, keys, 
         if coefficients[k] != 0.0:
             i = member(batch, k)
             if keys.size > 0:
+                if k + 1 < coefficients.size:
+                    ask_for_targets(indices, indptr, member(batch, k + 1), g)
                 grown += row_add_kept(data, indices, indptr, i, factor * coefficients[k], g, bits, keys, floor)
             else:
                 row_add(data, indices, indptr, i, factor * coefficients[k], g)
