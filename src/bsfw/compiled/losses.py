@@ -65,7 +65,7 @@ def loss(code, z, y, parameter):
     return parameter * parameter / 6.0 * (1.0 - s * s * s)
 
 
-@jit(forceinline=True, error_model="numpy")
+@jit(error_model="numpy")
 def derivative(code, z, y, parameter):
     """phi'(z, y)."""
     if code == LOGISTIC:
