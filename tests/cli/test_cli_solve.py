@@ -213,15 +213,15 @@ SARAH = ["--estimator", "sarah", "--seed", "4"]
 def test_interrupted_run_goes_on_to_the_same_bits(train, monkeypatch, capsys):
     command = ["solve", train, *LOGISTIC, *SARAH, "--iterations", "60"]
     assert main([*command, "--out", "whole.npz"]) == 0
-    eta = bsfw.Solver.eta
+    etas = bsfw.Solver.etas
 
-    def interrupt(solver, t):
-        if t == 37:
+    def interrupt(solver, first, count):
+        if first + count > 37:
             raise KeyboardInterrupt
-        return eta(solver, t)
+        return etas(solver, first, count)
 
     with monkeypatch.context() as patch:
-        patch.setattr(bsfw.Solver, "eta", interrupt)
+        patch.setattr(bsfw.Solver, "etas", interrupt)
         assert main([*command, "--checkpoint", "run.npz", "--every", "10", "--out", "parts.npz"]) == 130
     captured = capsys.readouterr()
     assert captured.err.strip() == "bsfw: interrupted; the same command goes on from run.npz."
@@ -234,10 +234,10 @@ def test_interrupted_run_goes_on_to_the_same_bits(train, monkeypatch, capsys):
 
 
 def test_interrupt_without_a_checkpoint_says_how_to_have_one(train, monkeypatch, capsys, tmp_path):
-    def interrupt(solver, t):
+    def interrupt(solver, first, count):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(bsfw.Solver, "eta", interrupt)
+    monkeypatch.setattr(bsfw.Solver, "etas", interrupt)
     assert main(["solve", train, *LOGISTIC, "--out", "m.npz"]) == 130
     assert "with --checkpoint FILE.npz a run can be resumed" in capsys.readouterr().err
     assert main(["solve", train, *LOGISTIC, "--checkpoint", "run.npz"]) == 130
