@@ -30,7 +30,7 @@ def sha(content: bytes) -> str:
 def know(monkeypatch: pytest.MonkeyPatch, *files: File, kind: str = "matrix", **changes: object) -> None:
     """Make `toy` a known data set."""
     values: dict[str, object] = {"shape": (3, 4), "size": 4, "positives": 1, **changes}
-    entry = Entry("toy", kind, origin="here", licence="none", citation="", files=files, **values)  # type: ignore[arg-type]
+    entry = Entry("toy", kind, origin="here", licence="none", citation="", files=files, **values)  # type: ignore[arg-type]  # any field
     monkeypatch.setitem(ENTRIES, "toy", entry)
 
 
@@ -54,7 +54,7 @@ def test_a_file_under_bsfw_data_is_read_plain_or_compressed(
     know(monkeypatch, File("box/toy", "http://127.0.0.1:1/toy", sha256=sha(TEXT), other_names=("old",)))
     assert place() == "download"
     (data / "box").mkdir()
-    (data / "box" / name).write_bytes(pack(TEXT))  # type: ignore[operator]
+    (data / "box" / name).write_bytes(pack(TEXT))  # type: ignore[operator]  # from a table of mixed types
     assert place() == "BSFW_DATA"
     A, y = load("toy")
     np.testing.assert_array_equal(A.toarray(), [[1, 0, 2, 0], [0, 0.5, 0, 0], [3, 0, 0, 0]])

@@ -227,8 +227,8 @@ def boost(
     slot left for a visited coordinate or no row in the log.
 
     With `bounded`, which is for the l1 ball, there is no sweep: the blocks hold upper bounds of |g| outside of the
-    slots, raised by whoever writes into g (`estimates.write`, `rows.row_add`), and ||g||^2 is kept likewise. That is
-    exact, and pays where an iteration writes few coordinates; where it writes more of them, only what exceeds the
+    slots, raised by whoever writes into g (`estimates.write`, `rows.row_add_kept`), and ||g||^2 is kept likewise. That
+    is exact, and pays where an iteration writes few coordinates; where it writes more of them, only what exceeds the
     FLOOR, a `share` of the largest bound.
     """
     count = before = whole[COUNT]

@@ -149,8 +149,8 @@ def row_add_kept(
     data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any, bits: Any, keys: Any, floor: Any
 ) -> Any:
     """`row_add` for sparse rows where bounds are kept: those of the blocks are raised where |g| > floor comes in
-    outside of the set `bits`, the support. That is rare, so that the one branch on both is foreseen; |g| > floor alone
-    would not be, for in the support it is common. Returns by how much ||g||^2 grew.
+    outside of the set `bits`, the support, which is rare enough for the branch to be foreseen. Returns by how much
+    ||g||^2 grew.
 
     Not a case of `row_add`: with two loops in one body Numba counts references in every call."""
 
