@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import bsfw
 from bsfw.boosting import boost
 from bsfw.compiled import layout
+from bsfw.compiled.rows import PIECE
 
 SETS = {
     "l1": lambda n, rng: bsfw.L1Ball(2.0),
@@ -135,6 +136,31 @@ def test_runs_equal_the_reference_for_every_estimator(estimator, data):
             array.astype(np.int64) for array in (objective.A.indices, objective.A.indptr)
         )
     assert_same_run(both_runs(objective, bsfw.L1Ball(2.0), estimator), tolerance=1e-9)
+
+
+@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA], ids=lambda k: k.name)
+@pytest.mark.parametrize("columns", [40, 400])  # SAGA folds its batch in, or takes it out again
+def test_sums_formed_anew_are_those_that_were_kept(kind, columns, monkeypatch):
+    monkeypatch.setattr("bsfw.estimators.sag.REFRESH_EPOCHS", 1)  # every eighth iteration
+    rng = np.random.default_rng(3)
+    A = sp.random(70, columns, density=8 / columns, random_state=2, format="csr")
+    objective = bsfw.Logistic(A, np.where(rng.random(70) > 0.5, 1.0, -1.0))
+    runs = both_runs(objective, bsfw.L1Ball(2.0), kind(batch_size=9), iterations=30)
+    assert_same_run(runs, tolerance=1e-10)
+    monkeypatch.setattr("bsfw.estimators.sag.REFRESH_EPOCHS", 100)
+    assert_same_run([runs[0], both_runs(objective, bsfw.L1Ball(2.0), kind(batch_size=9), 30)[1]], tolerance=1e-10)
+
+
+def test_rows_of_many_entries_are_looked_at_in_pieces():
+    rng = np.random.default_rng(3)
+    A = sp.random(600, 2_000, density=0.35, random_state=2, format="csr")
+    assert np.diff(A.indptr).min() > 2 * PIECE  # and few of them in the support
+    objective = bsfw.Logistic(A, np.where(rng.random(600) > 0.5, 1.0, -1.0))
+    for estimator in (bsfw.HeavyBall(batch_size=9), bsfw.SARAH(batch_size=9)):
+        runs = both_runs(objective, bsfw.L1Ball(5.0), estimator, iterations=10)
+        assert not runs[1][0].memory["whole"][layout.CROWDED]
+        assert runs[1][0].memory["margins"].size == 0
+        assert_same_run(runs, tolerance=1e-10)
 
 
 @pytest.mark.parametrize("step", [bsfw.ShortStep(), bsfw.LineSearch(), bsfw.LineSearch("backtracking")], ids=repr)

@@ -2,12 +2,14 @@
 
 import tracemalloc
 
+import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numba.core.dispatcher import Dispatcher
 
 import bsfw
-from bsfw.compiled import kernels
+from bsfw.compiled import estimates, kernels, losses, margins, onehot, rows
 
 M, N = 4_000, 30_000
 ESTIMATORS = [
@@ -61,6 +63,22 @@ def test_iterations_run_without_python_in_between(objective, estimator, monkeypa
     monkeypatch.setattr(kernels, "run", lambda *arguments: (calls.append(1), compiled(*arguments))[1])
     run(objective, estimator, 5_000)
     assert len(calls) < 250  # chunks double until one takes about 50 ms
+
+
+def test_kernels_neither_allocate_nor_count_references():
+    # Two atomic operations for each array of each call cost more than a round of Boost.
+    for module in (estimates, kernels, losses, margins, onehot, rows):
+        for name, function in vars(module).items():
+            if isinstance(function, Dispatcher) and function.__module__ == module.__name__ and name != "mean_length":
+                assert function.targetoptions.get("_nrt") is False, f"{module.__name__}.{name}"
+    # What is picked by the types of the data, too:
+    compiled = numba.njit(_nrt=False)(rows.add_rows.py_func)
+    indices, numbers = np.zeros(2, dtype=np.int32), np.zeros(32)
+    words = np.zeros(2, dtype=np.uint64)
+    compiled(numbers, indices, indices, indices[:1], numbers[:1], 1.0, numbers, words, numbers, numbers)
+    code = compiled.inspect_llvm(compiled.signatures[0])
+    assert "prefetch" in code
+    assert "NRT_incref" not in code
 
 
 def test_support_is_what_was_visited_not_what_exists(objective):

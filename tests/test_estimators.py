@@ -255,7 +255,8 @@ def test_counted_coordinate_gradients(estimator, values):
     assert objective.counts.sample_gradients == 0
 
 
-def test_accumulated_sums_are_formed_anew_so_that_rounding_cannot_build_up():
+def test_accumulated_sums_are_formed_anew_so_that_rounding_cannot_build_up(monkeypatch):
+    monkeypatch.setattr("bsfw.estimators.sag.REFRESH_EPOCHS", 10)
     objective = logistic()
     rng = np.random.default_rng(0)
     for estimator, key in ((BATCH["sag"], "alpha"), (BATCH["saga"], "table")):

@@ -1,4 +1,4 @@
-"""`jit`: Numba with a cache on disk where one can be had."""
+"""`jit` and `kernel`: Numba with a cache on disk where one can be had."""
 
 from __future__ import annotations
 
@@ -27,9 +27,16 @@ def jit(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return decorate
 
 
-@intrinsic
-def prefetch(typingctx: Any, array: Any, position: Any) -> Any:
-    """Ask for the cache line of array[position] ahead of its use. Never faults, also beyond the end of the array."""
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """`jit` for what neither makes arrays nor returns any: Numba then counts no references to them.
+
+    Counting takes two atomic operations for each array of each call, more than a small loop over it.
+    """
+    return jit(_nrt=False, **options)
+
+
+def _prefetch(array: Any, keep: int) -> Any:
+    """Signature and code of a prefetch; `keep` is LLVM's: 3 for the nearest cache, 2 for the second."""
 
     def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
@@ -40,11 +47,23 @@ def prefetch(typingctx: Any, array: Any, position: Any) -> Any:
             "llvm.prefetch.p0",
         )
         address = builder.bitcast(builder.gep(data, [arguments[1]]), byte_pointer)
-        read, keep, data_cache = (ir.Constant(number, value) for value in (0, 3, 1))
-        builder.call(function, [address, read, keep, data_cache])
+        read, nearness, data_cache = (ir.Constant(number, value) for value in (0, keep, 1))
+        builder.call(function, [address, read, nearness, data_cache])
         return context.get_dummy_value()
 
     return types.void(array, types.uint64), code
+
+
+@intrinsic
+def prefetch(typingctx: Any, array: Any, position: Any) -> Any:
+    """Ask for the cache line of array[position] ahead of its use. Never faults, also beyond the end of the array."""
+    return _prefetch(array, 3)
+
+
+@intrinsic
+def prefetch_far(typingctx: Any, array: Any, position: Any) -> Any:
+    """`prefetch` into the second cache only, so that the first keeps what it has."""
+    return _prefetch(array, 2)
 
 
 @intrinsic

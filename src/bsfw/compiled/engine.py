@@ -15,7 +15,7 @@ from ..constraints.simplex import Simplex
 from ..estimators import ESTIMATORS, HeavyBall
 from ..estimators.base import BatchEstimator, CoordinateEstimator
 from ..estimators.lsvrg import CoinEstimator
-from ..estimators.sag import REFRESH_EPOCHS
+from ..estimators.sag import refresh_period
 from ..objectives.base import Counts
 from ..objectives.linear_model import LinearLine, LinearModel
 from ..objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
@@ -25,7 +25,7 @@ from ..vertices import OneHot
 from . import kernels, layout, losses, margins, passes
 from .memory import check_memory
 from .onehot import BLOCK, boost
-from .rows import GROUP
+from .rows import GROUP, PIECE
 from .work import Model, Rule, Work
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ class CompiledEngine:
             size, population = estimator.size(self.n), self.n
         elif isinstance(estimator, BatchEstimator):
             size = estimator.batch(self.m)
-            refresh = REFRESH_EPOCHS * -(-self.m // size)
+            refresh = refresh_period(self.m, size)
         constraint: Any = solver.constraint
         kind, weights = constraint.one_hot_rule()
         return Rule(
@@ -263,16 +263,19 @@ class CompiledEngine:
             slots = np.zeros(self.n, dtype=np.uint32)
             slots[self.memory["coordinates"][1 : count + 1]] = np.arange(1, count + 1)
             self.memory["whole"][layout.BOUNDED] = 0
+            blocks = np.zeros(-(-self.n // BLOCK), dtype=np.int64)
             self._scratch = {
                 "slots": slots,
                 "image": np.zeros(self.m if self._uses_image else 0),
-                "blocks": np.zeros(-(-self.n // BLOCK), dtype=np.int64),
+                "blocks": blocks,
+                "keys": blocks[: blocks.size if self.rule.bounded else 0].view(np.float64),
                 "marked": np.zeros(self.rule.population // 64 + 1 if self.rule.size else 0, dtype=np.uint64),
                 "bits": np.zeros(0 if isinstance(self.objective.A, np.ndarray) else self.n // 64 + 2, dtype=np.uint64),
                 "pair": np.zeros((2, len(self.model.gram))),
                 "here": np.zeros(GROUP),
                 "there": np.zeros(GROUP),
                 "labels": np.zeros(GROUP),
+                "found": np.zeros(int(PIECE), dtype=np.uint64),
                 "log": np.empty((0, 3)),
             }
         size = self.memory["x"].size

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import losses
-from ._jit import jit
+from ._jit import kernel
 from .layout import (
     BOUNDED,
     COORDINATE_GRADIENTS,
@@ -35,15 +35,15 @@ from .layout import (
 )
 from .margins import SUM_AGAIN, TINY, follow_margins, form_margins, image_of
 from .onehot import BLOCK
-from .rows import LAST_BIT, WORD, add_rows, batch_changes, column, held_in, member
+from .rows import LAST_BIT, WORD, add_rows, batch_changes, column_entry, column_span, held_in, member
 
-FORESEEN = 12
-"""With fewer than one entry in so many in the support, a branch that skips the others is foreseen often enough."""
+RARE = 5
+"""With fewer than one entry in so many in the support, it pays to find those first (`rows.rare_dots`)."""
 LOOK_AGAIN = 64
 """Iterations after which a support found crowded is looked at again."""
 
 
-@jit()
+@kernel()
 def draw(rng, population, marked, batch):
     """Floyd's sample without replacement, the same draws as `bsfw._sampling.draw`."""
     size = batch.size
@@ -62,7 +62,7 @@ def draw(rng, population, marked, batch):
         marked[np.uint64(batch[k]) >> WORD] = 0
 
 
-@jit()
+@kernel()
 def mark_support(work):
     """Enter the coordinates that are new in the compact arrays into the set `bits`; its last word counts them."""
     bits, last = work.bits, work.bits.size - 1
@@ -72,19 +72,13 @@ def mark_support(work):
     bits[last] = work.whole[COUNT]
 
 
-@jit()
+@kernel()
 def forget_bounds(work):
     """All of g is new: Boost must sweep it."""
     work.whole[BOUNDED], work.real[SQUARES] = 0, -np.inf
 
 
-@jit(forceinline=True)
-def kept_keys(rule, work):
-    """The bounds of the blocks as floats, for those who write into g; none where they are not kept."""
-    return work.blocks[: work.blocks.size if rule.bounded else 0].view(np.float64)
-
-
-@jit()
+@kernel()
 def add_batch(model, rule, work, other, table, unit, store, factor):
     """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
     whole = work.whole
@@ -116,17 +110,25 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         factor,
         work.change,
         work.g,
-        kept_keys(rule, work),
+        work.keys,
         work.real,
         work.here,
         work.there,
         work.labels,
+        work.found,
     )
     if rare:
-        whole[CROWDED] = hits * model.y.size * FORESEEN > work.batch.size * model.data.size
+        whole[CROWDED] = hits * model.y.size * RARE > work.batch.size * model.data.size
 
 
-@jit()
+@kernel()
+def copy(source, target):
+    """target = source. An assignment of arrays would make a third one where the two overlap."""
+    for j in range(source.size):
+        target[j] = source[j]
+
+
+@kernel()
 def settle(g, base, share):
     """base += share (g - base) and g = base, in one pass over n: from m^{t-1} back to what m^t starts from."""
     for j in range(g.size):
@@ -134,35 +136,35 @@ def settle(g, base, share):
         g[j] = base[j]
 
 
-@jit()
+@kernel()
 def combine_table(model, work, factor):
     """g = factor A^T table."""
     work.g[:] = 0.0
-    keys = work.blocks[:0].view(np.float64)
     add_rows(
-        model.data, model.indices, model.indptr, None, work.everyone, factor, work.g, work.bits, keys, work.real
+        model.data, model.indices, model.indptr, None, work.everyone, factor, work.g, work.bits, work.keys[:0],
+        work.real,
     )  # fmt: skip
     forget_bounds(work)
 
 
-@jit()
+@kernel()
 def read_coordinate(model, rule, work, j):
     """The partial derivative at the margins, or the forward difference for ZOJA. O(nonzeros of the column)."""
     scale, total, weighted = work.real[MARGIN_SCALE], 0.0, model.sample_weight.size > 0
-    entries, rows = column(model.columns, model.column_indices, model.column_indptr, j)
-    for p in range(entries.size):
-        i = member(rows, p)
+    start, end = column_span(model.columns, model.column_indptr, j)
+    for p in range(start, end):
+        i, entry = member(model.column_indices, p), column_entry(model.columns, j, p)
         z = scale * work.margins[i]
         if rule.estimator == ZOJA:
-            term = losses.loss(model.loss, z + rule.difference * entries[p], model.y[i], model.parameter)
+            term = losses.loss(model.loss, z + rule.difference * entry, model.y[i], model.parameter)
             term -= losses.loss(model.loss, z, model.y[i], model.parameter)
         else:
-            term = entries[p] * losses.derivative(model.loss, z, model.y[i], model.parameter)
+            term = entry * losses.derivative(model.loss, z, model.y[i], model.parameter)
         total += term * model.sample_weight[i] if weighted else term
     return total / (rule.difference * model.y.size) if rule.estimator == ZOJA else total / model.y.size
 
 
-@jit()
+@kernel()
 def estimate(model, rule, work, rate, rng):
     """m^t, as the classes of `bsfw.estimators` state it; `rate` is Heavy Ball's r_t.
 
@@ -200,7 +202,8 @@ def estimate(model, rule, work, rate, rng):
         else:
             real[SCALE] *= 1.0 - rate
             if real[SCALE] < TINY:
-                g *= real[SCALE]
+                for j in range(g.size):
+                    g[j] *= real[SCALE]
                 real[SCALE] = 1.0
                 forget_bounds(work)
         draw(rng, m, work.marked, batch)
@@ -218,24 +221,24 @@ def estimate(model, rule, work, rate, rng):
             return FULL_PASS
     elif not whole[PASS_AT_PREVIOUS]:
         if rule.estimator == SAG:
-            table /= m  # alpha_i = f_i' / m
+            for i in range(m):
+                table[i] /= m  # alpha_i = f_i' / m
         if rule.folds:
-            work.base[:] = g
+            copy(g, work.base)
         return DONE
     elif rule.folds:
-        work.base[:] = g
+        copy(g, work.base)
     if t > 1 and not passed and (rule.estimator == LSVRG or rule.estimator == SAGA):
         # g is m^{t-1} = base + change / b; go back to the base, which for SAGA takes in change / m.
         if rule.estimator == SAGA and (t - 1) % rule.refresh == 0:
             combine_table(model, work, 1.0 / m)
             if rule.folds:
-                work.base[:] = g
+                copy(g, work.base)
         elif rule.folds:
             settle(g, work.base, b / m if rule.estimator == SAGA else 0.0)
         else:
             back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
-            keys = kept_keys(rule, work)
-            add_rows(model.data, model.indices, model.indptr, batch, change, back, g, work.bits, keys, real)
+            add_rows(model.data, model.indices, model.indptr, batch, change, back, g, work.bits, work.keys, real)
     draw(rng, m, work.marked, batch)
     if rule.estimator == SARAH:
         add_batch(model, rule, work, work.previous, table[:0], 1.0, False, 1.0 / b)
@@ -252,7 +255,7 @@ def estimate(model, rule, work, rate, rng):
     return DONE
 
 
-@jit()
+@kernel()
 def write(rule, work, j, value):
     """g[j] = value; where Boost keeps bounds, that of its block is raised, and ||g||^2 follows.
 
@@ -261,13 +264,12 @@ def write(rule, work, j, value):
     held = work.g[j]
     work.g[j] = value
     if rule.bounded:
-        keys = work.blocks.view(np.float64)
         work.real[SQUARES] += (value - held) * (value + held)
         if work.slots[j] == 0:
-            keys[j // BLOCK] = max(keys[j // BLOCK], abs(value))
+            work.keys[j // BLOCK] = max(work.keys[j // BLOCK], abs(value))
 
 
-@jit()
+@kernel()
 def estimate_coordinates(model, rule, work, rng):
     """m^t of SEGA, JAGUAR and ZOJA, by margins that follow x."""
     whole, g, batch, change = work.whole, work.g, work.batch, work.change

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ._jit import jit
+from ._jit import kernel
 from .estimates import estimate
 from .layout import (
     ADVANCE,
@@ -49,7 +49,7 @@ from .margins import gram_ratio, margin_ratio, move_margins
 from .onehot import boost
 
 
-@jit()
+@kernel()
 def image_step(model, rule, work, eta):
     """gamma_t by the norms of A(s - x) and A d~, whether the step is boosted, and its length."""
     along_s = along_d = 0.0
@@ -68,7 +68,7 @@ def image_step(model, rule, work, eta):
     return gamma, boosted, length
 
 
-@jit()
+@kernel()
 def advance(model, rule, work, eta):
     """gamma_t and x^{t+1} (lines 31-38 of Algorithm BSFW (Full)). Afterwards q holds the point that x moved towards.
 
@@ -108,7 +108,7 @@ def advance(model, rule, work, eta):
     whole[PHASE] = ESTIMATE
 
 
-@jit()
+@kernel()
 def look(model, rule, work, rate, rng):
     """The estimate and Boost, as far as they are not done yet."""
     whole = work.whole
@@ -147,7 +147,7 @@ def look(model, rule, work, rate, rng):
     return DONE
 
 
-@jit()
+@kernel()
 def run(model, rule, work, mode, etas, rates, rng, gap_tol, max_gradients, max_lmo_calls):
     """Iterations from where the work stands: one per entry of `etas`, unless something ends them before.
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ._jit import bits_of, float_of, jit
+from ._jit import bits_of, float_of, kernel
 
 LOGISTIC, LEAST_SQUARES, HUBER, TUKEY, SIGMOID_SQUARED = range(5)
 
@@ -22,7 +22,7 @@ C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / math.factorial(k) for k 
 """Of the Taylor series, with which exp(r) is exact to rounding for |r| <= ln(2) / 2."""
 
 
-@jit(forceinline=True, fastmath={"contract"})
+@kernel(forceinline=True, fastmath={"contract"})
 def exp_of_negative(v):
     """exp(v) for v <= 0 to about the last bit. math.exp is a call for each number; this one a loop takes many at once.
 
@@ -37,14 +37,14 @@ def exp_of_negative(v):
     return (p * r * r + r + 1.0) * float_of((bits_of(shifted) + BIAS) << FRACTION_BITS)
 
 
-@jit(forceinline=True, error_model="numpy")
+@kernel(forceinline=True, error_model="numpy")
 def sigmoid(z):
     """1 / (1 + exp(-z)) without overflow: exp of a negative number only."""
     e = exp_of_negative(-abs(z))
     return (1.0 if z >= 0 else e) / (1.0 + e)
 
 
-@jit()
+@kernel()
 def loss(code, z, y, parameter):
     """phi(z, y); the formulas are those of `bsfw.objectives.losses`."""
     if code == LOGISTIC:
@@ -65,7 +65,7 @@ def loss(code, z, y, parameter):
     return parameter * parameter / 6.0 * (1.0 - s * s * s)
 
 
-@jit(error_model="numpy")
+@kernel(error_model="numpy")
 def derivative(code, z, y, parameter):
     """phi'(z, y)."""
     if code == LOGISTIC:
@@ -84,9 +84,9 @@ def derivative(code, z, y, parameter):
     return r * s * s
 
 
-@jit(error_model="numpy")
+@kernel(error_model="numpy")
 def derivatives(code, margins, labels, parameter):
-    """margins[k] = phi'(margins[k], labels[k]) for all k, fastest for a multiple of 32 of them."""
+    """margins[k] = phi'(margins[k], labels[k]) for all k, fastest for a multiple of 16 of them."""
     if code == LOGISTIC:  # a loop of its own, in which no other loss keeps the machine from taking many at once
         for k in range(np.uint64(margins.size)):
             margins[k] = -labels[k] * sigmoid(-labels[k] * margins[k])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import jit
+from ._jit import jit, kernel
 from .layout import (
     COUNT,
     IMAGE_SQUARES,
@@ -20,7 +20,7 @@ from .layout import (
     VERTEX_SLOT,
 )
 from .onehot import CANCELLED
-from .rows import column, member
+from .rows import column_entry, column_span, member
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
@@ -39,15 +39,15 @@ def mean_length(indices, n):
     return total / max(indices.size, 1)
 
 
-@jit()
+@kernel()
 def column_add(model, j, coefficient, z):
     """z += coefficient A[:, j]. O(nonzeros of the column)."""
-    entries, rows = column(model.columns, model.column_indices, model.column_indptr, j)
-    for p in range(np.uint64(entries.size)):
-        z[np.uint64(member(rows, p))] += coefficient * entries[p]
+    start, end = column_span(model.columns, model.column_indptr, j)
+    for p in range(start, end):
+        z[np.uint64(member(model.column_indices, p))] += coefficient * column_entry(model.columns, j, p)
 
 
-@jit()
+@kernel()
 def image_of(model, work, x, factor, z):
     """z = factor A x for a point in compact form."""
     z[:] = 0.0
@@ -56,7 +56,7 @@ def image_of(model, work, x, factor, z):
             column_add(model, work.coordinates[k], factor * x[k], z)
 
 
-@jit()
+@kernel()
 def shift_margins(model, work, factor):
     """margins += factor A q, for the q of this step."""
     for k in range(1, work.whole[COUNT] + 1):
@@ -64,7 +64,7 @@ def shift_margins(model, work, factor):
             column_add(model, work.coordinates[k], factor * work.q[k], work.margins)
 
 
-@jit()
+@kernel()
 def form_margins(model, work):
     """margins = A x, afresh."""
     image_of(model, work, work.x, 1.0, work.margins)
@@ -72,7 +72,7 @@ def form_margins(model, work):
     work.whole[MARGINS_AT] = work.whole[ITERATION]
 
 
-@jit()
+@kernel()
 def follow_margins(model, rule, work):
     """Bring the margins from x^{t-1} to x^t, by the columns of the vertices of the last step."""
     t, length = work.whole[ITERATION], work.real[LENGTH]
@@ -84,7 +84,7 @@ def follow_margins(model, rule, work):
         shift_margins(model, work, length / scale)
 
 
-@jit(fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def row_products(row, x, q):
     """<row, x> and <row, q>."""
     one = two = 0.0
@@ -94,7 +94,7 @@ def row_products(row, x, q):
     return one, two
 
 
-@jit()
+@kernel()
 def gram_square(model, work, d):
     """||A d||^2 = <d, G d> for the compact d. O(n) for each nonzero."""
     spread, total = work.pair[0], 0.0
@@ -107,7 +107,7 @@ def gram_square(model, work, d):
     return total
 
 
-@jit()
+@kernel()
 def gram_ratio(model, work):
     """||A(s - x)||^2, ||A d~||^2 and the products of A x with the two, by G = A^T A and the ||A x||^2 that is kept.
 
@@ -143,7 +143,7 @@ def gram_ratio(model, work):
     return towards_s, towards_d, sx - xx, qx - xx
 
 
-@jit(fastmath={"reassoc", "contract"})
+@kernel(fastmath={"reassoc", "contract"})
 def sum_of_squares(z):
     """||z||^2."""
     total = 0.0
@@ -152,7 +152,7 @@ def sum_of_squares(z):
     return total
 
 
-@jit()
+@kernel()
 def margin_ratio(model, work):
     """||A(s - x)||^2 and ||A d~||^2 by the margins.
 
@@ -160,17 +160,18 @@ def margin_ratio(model, work):
     """
     total, value = work.real[LAMBDA], work.real[VALUE]
     scale, squares = work.real[MARGIN_SCALE], sum_of_squares(work.margins)
-    entries, rows = column(model.columns, model.column_indices, model.column_indptr, work.whole[VERTEX])
+    start, end = column_span(model.columns, model.column_indptr, work.whole[VERTEX])
     dot = column_squares = 0.0
-    for p in range(entries.size):
-        dot += entries[p] * work.margins[member(rows, p)]
-        column_squares += entries[p] * entries[p]
+    for p in range(start, end):
+        entry = column_entry(model.columns, work.whole[VERTEX], p)
+        dot += entry * work.margins[np.uint64(member(model.column_indices, p))]
+        column_squares += entry * entry
     towards_s = scale * scale * squares - 2.0 * value * scale * dot + value * value * column_squares
     shift_margins(model, work, -1.0 / (total * scale))
     return towards_s, scale * scale * sum_of_squares(work.margins)
 
 
-@jit()
+@kernel()
 def move_margins(model, rule, work, boosted, gamma):
     """From A(x - vbar) on to the margins of the next x, or back to those of x where another step is taken or the
     estimator asks for them once more."""

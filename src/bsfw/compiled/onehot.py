@@ -2,8 +2,8 @@
 
 With psi = sum_k c_k v_k - Lambda x, the residual outside of the support of x and the visited coordinates is -m_j in
 every round. So one sweep over m per call stores the largest key of each block of coordinates; a round costs
-O(support + visited + n/256), and a newly visited coordinate the scan of its block. All inner products follow from sums
-over the compact arrays, formed anew in each round: no recurrence, hence nothing to drift.
+O(support + visited + n/256), and a newly visited coordinate the scan of its block. Inner products with psi follow it by
+recurrence; they are summed anew over the compact arrays now and then, where a difference has cancelled, and at the end.
 
 Compact arrays hold one slot per coordinate of the support or visited; slot 0 stands for all others and holds zeros, so
 that a gather needs no branch. `slots[j]` is the slot of coordinate j.
@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ._jit import bits_of, jit
+from ._jit import bits_of, kernel
 from .layout import (
     ACCEPTED,
     ALIGNMENT,
@@ -51,11 +51,13 @@ NOWHERE = np.int64(0x7FFFFFFFFFFFFFFF)
 LOST = 1e-6
 """A kept ||g||^2 that has fallen to less than this fraction of what it was is summed anew."""
 CANCELLED = 1e-4
-"""With ||v - x||^2 below this fraction of ||x||^2, inner products with v - x are summed anew: as differences of sums
-they would lose digits."""
+"""With ||v - x||^2 below this fraction of ||x||^2, or the new ||psi||^2 below this fraction of the old, inner products
+are summed anew: as differences of sums they would lose digits."""
+ROUNDS_AT_ONCE = 32
+"""Rounds after which what follows by recurrence is summed anew."""
 
 
-@jit(forceinline=True)
+@kernel(forceinline=True)
 def key_of(kind, value, weight):
     """What an LMO maximises: |g| on the l1 ball, |g| / weight on the weighted one, -g on a simplex."""
     if kind == L1:
@@ -65,7 +67,7 @@ def key_of(kind, value, weight):
     return -value
 
 
-@jit(fastmath={"reassoc", "nsz", "contract"})
+@kernel(fastmath={"reassoc", "nsz", "contract"})
 def sweep_absolute(g, blocks):
     """Largest |g| of every block, as the bits of a nonnegative float, and the sum of squares.
 
@@ -86,7 +88,7 @@ def sweep_absolute(g, blocks):
     return total
 
 
-@jit(fastmath={"reassoc", "nsz", "contract"}, forceinline=True)
+@kernel(fastmath={"reassoc", "nsz", "contract"}, forceinline=True)
 def survey(held, q, x, total, count, residual):
     """<psi, psi>, <psi, m>, <psi, x> for psi = q - total x, and m + psi into `residual`, of which the bits of the
     largest magnitude come last (as in `sweep_absolute`), -1 if there is none."""
@@ -103,7 +105,18 @@ def survey(held, q, x, total, count, residual):
     return pp, pm, px, largest
 
 
-@jit(forceinline=True)
+@kernel(fastmath={"reassoc", "nsz", "contract"}, forceinline=True)
+def descend(residual, x, lam, count):
+    """`residual` -= lam x; returns the bits of its largest magnitude, as `survey` does."""
+    largest = np.int64(-1)
+    for k in range(np.uint64(1), np.uint64(count + 1)):
+        entry = residual[k] - lam * x[k]
+        largest = max(largest, bits_of(entry) & ABSOLUTE)
+        residual[k] = entry
+    return largest
+
+
+@kernel(forceinline=True)
 def best_held(kind, residual, largest, weights, coordinates, slots, count):
     """Largest key in the compact arrays, its slot and its coordinate, of equal keys that of the first coordinate.
 
@@ -118,14 +131,14 @@ def best_held(kind, residual, largest, weights, coordinates, slots, count):
             if key > best or (key == best and coordinates[k] < where):
                 best, slot, where = key, k, coordinates[k]
         return best, slot, where
-    bits, where = residual.view(np.int64), NOWHERE
+    where = NOWHERE
     for k in range(np.uint64(1), np.uint64(count + 1)):  # without a branch, for it would be foreseen wrongly once
-        where = min(where, coordinates[k] if bits[k] & ABSOLUTE == largest else NOWHERE)
+        where = min(where, coordinates[k] if bits_of(residual[k]) & ABSOLUTE == largest else NOWHERE)
     slot = np.int64(slots[where])
     return abs(residual[slot]), slot, where
 
 
-@jit()
+@kernel()
 def largest_block(kind, blocks):
     """The largest number of all blocks, and the first block that has it."""
     keys = blocks.view(np.float64)
@@ -143,7 +156,7 @@ def largest_block(kind, blocks):
     return top, block
 
 
-@jit()
+@kernel()
 def scan_block(kind, g, weights, b):
     """Largest key in block b and the first coordinate that has it."""
     best, where = -math.inf, b * BLOCK
@@ -154,7 +167,7 @@ def scan_block(kind, g, weights, b):
     return best, where
 
 
-@jit()
+@kernel()
 def best_block(kind, g, weights, blocks, bounded, share, real):
     """Largest key of all blocks, and the first block that has it.
 
@@ -182,7 +195,7 @@ def best_block(kind, g, weights, blocks, bounded, share, real):
     return top, block
 
 
-@jit()
+@kernel()
 def careful_products(x, held, q, total, count, slot, value, mj):
     """||u||^2, <u, m> and <u, psi> for u = v - x, v = `value` at `slot`, summed coordinate by coordinate."""
     uu, um, upsi = value * value, value * mj, 0.0
@@ -197,7 +210,7 @@ def careful_products(x, held, q, total, count, slot, value, mj):
     return uu, um, upsi
 
 
-@jit(error_model="numpy")
+@kernel(error_model="numpy")
 def boost(
     kind,
     radius,
@@ -265,11 +278,14 @@ def boost(
     norm_m = math.sqrt(squares)
     status = DONE if math.isfinite(norm_m) else NOT_FINITE
     total, alignment, rounds, accepted = 0.0, -1.0, 0, 0
-    pp, pm, current = 0.0, 0.0, True  # of psi = 0
+    lam, anew = 0.0, True
+    pp = pm = px = 0.0
     top, block = best_block(kind, g, weights, blocks, bounded, share, real)
     while rounds < max_rounds and status == DONE:
-        pp, pm, px, largest = survey(held, q, x, total, count, residual)
-        current = True
+        if anew:
+            pp, pm, px, largest = survey(held, q, x, total, count, residual)
+        else:
+            largest = descend(residual, x, lam, count)
         best, slot, where = best_held(kind, residual, largest, weights, coordinates, slots, count)
         # A key equal to that of a neutralised coordinate is no candidate: every coordinate may be in the slots.
         if top > -neutral and top >= best:
@@ -280,7 +296,7 @@ def boost(
         if norm_m == 0.0 or where < 0:  # every coordinate ties: the first one, as every LMO does
             slot, where = int(slots[0]), 0
         elif slot > 0:
-            gj = held[slot] + q[slot] - total * x[slot]
+            gj = residual[slot]
         else:
             gj = g[where]
         mj = held[slot] if slot > 0 else gj
@@ -296,7 +312,8 @@ def boost(
         psi_j = q[slot] - total * xj if slot > 0 else 0.0
         rounds += 1
         uu, um, upsi = value * value - 2.0 * value * xj + xx, value * mj - mx, value * psi_j - px
-        if uu <= CANCELLED * xx:
+        anew = uu <= CANCELLED * xx
+        if anew:
             uu, um, upsi = careful_products(x, held, q, total, count, slot, value, mj)
         if rounds == 1:
             real[VALUE], real[DISTANCE], real[GAP] = value, math.sqrt(uu), -real[SCALE] * um
@@ -325,7 +342,8 @@ def boost(
                 break
             count += 1
             slot = count
-            coordinates[slot], x[slot], q[slot], held[slot] = where, 0.0, 0.0, g[where]
+            coordinates[slot], x[slot], q[slot] = where, 0.0, 0.0
+            held[slot] = residual[slot] = g[where]
             slots[where] = slot
             g[where] = neutral
             keys[where // BLOCK], _ = scan_block(kind, g, weights, where // BLOCK)
@@ -335,11 +353,14 @@ def boost(
         if log.shape[0] > 0:
             log[accepted, 0] = slot if value != 0.0 else -1.0
         accepted += 1
+        anew = anew or phi_squared < CANCELLED * pp or accepted % ROUNDS_AT_ONCE == 0
+        pp, pm, px = phi_squared, phi_m, px + lam * (value * xj - xx)
         q[slot] += lam * value
+        residual[slot] += lam * value  # and less lam x, in the next round
         total += lam
-        alignment, current = gained, False
+        alignment = gained
     q[0] = 0.0
-    if not current:
+    if accepted > 0:
         pp, pm, _, _ = survey(held, q, x, total, count, residual)
     for k in range(1, count + 1):
         g[coordinates[k]] = held[k]

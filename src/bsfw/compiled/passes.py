@@ -16,8 +16,8 @@ from numba import types
 from numba.extending import overload
 
 from .._arrays import Array
-from ._jit import jit
-from .rows import column, member, row_dot
+from ._jit import kernel
+from .rows import INLINED, column_entry, column_span, member, row_dot
 from .work import Model
 
 PARALLEL = 200_000
@@ -50,20 +50,20 @@ def _split(work: Callable[[int, int], None], size: int, entries: int) -> None:
     list(pool.map(work, bounds[:-1], bounds[1:]))
 
 
-@jit()
+@kernel()
 def _margins_between(data, indices, indptr, slots, coordinates, count, x, first, last, out):
     for i in range(first, last):
         out[i] = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
 
 
-@jit()
+@kernel()
 def _margins_by_columns(data, indices, indptr, coordinates, count, x, out):
     """out = A x by the columns in the support."""
     out[:] = 0.0
     for k in range(1, count + 1):
-        entries, rows = column(data, indices, indptr, coordinates[k])
-        for p in range(np.uint64(entries.size)):
-            out[np.uint64(member(rows, p))] += x[k] * entries[p]
+        start, end = column_span(data, indptr, coordinates[k])
+        for p in range(start, end):
+            out[np.uint64(member(indices, p))] += x[k] * column_entry(data, coordinates[k], p)
 
 
 def _weighted_columns(
@@ -72,7 +72,7 @@ def _weighted_columns(
     """g[j] = factor <A[:, j], slopes> for first <= j < last; `data` are CSC, or dense rows. A name only: see `rows`."""
 
 
-@overload(_weighted_columns, jit_options={"forceinline": True})
+@overload(_weighted_columns, jit_options=INLINED)
 def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., Any]:
     def dense(data, indices, indptr, slopes, factor, first, last, g):
         part = g[first:last]
@@ -104,7 +104,7 @@ def _(data, indices, indptr, slopes, factor, first, last, g) -> Callable[..., An
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
-@jit()
+@kernel()
 def _columns_between(data, indices, indptr, slopes, factor, first, last, out):
     _weighted_columns(data, indices, indptr, slopes, factor, first, last, out)
 
@@ -120,7 +120,7 @@ def columns_adjoint(data: Array, indices: Any, indptr: Any, slopes: Array, facto
         _split(part, out.size, data.size)
 
 
-@jit()
+@kernel()
 def rows_adjoint(data, indices, indptr, slopes, factor, out):
     """out = factor A^T slopes on one core, for A in CSR form."""
     out[:] = 0.0

@@ -1,7 +1,7 @@
 """Products with rows and columns of the data, which is CSR (CSC for columns) or dense: `indices` is None for dense.
 
-`member`, `row_dot`, `row_add` and `column` are names only: Numba picks the body by the types when a kernel that calls
-them is compiled. Loops run over unsigned positions, for which no code for negative indices is made.
+`member`, `row_dot`, `row_add`, `column_span` and their like are names only: Numba picks the body by the types when a
+kernel that calls them is compiled. Loops run over unsigned positions, for which no code for negative indices is made.
 """
 
 from __future__ import annotations
@@ -14,12 +14,16 @@ from numba import types
 from numba.extending import overload
 
 from . import losses
-from ._jit import jit, prefetch
+from ._jit import kernel, prefetch, prefetch_far
 from .layout import FLOOR, SQUARES
 
+INLINED: Any = {"forceinline": True, "_nrt": False}
+"""As `kernel`, and inside of whoever calls."""
 AHEAD = 4
 """Rows by which `ask_for_row` runs ahead."""
-GROUP = 32
+PIECE = np.uint64(256)
+"""Entries of a row that `rare_dots` looks at before it reads those it found."""
+GROUP = 16
 """Samples of a batch whose slopes are formed at once."""
 LINE, HALF_LINE = np.uint64(16), np.uint64(8)
 """Entries per cache line of 32-bit indices, and of 64-bit data."""
@@ -29,7 +33,7 @@ WORD, LAST_BIT = np.uint64(6), np.uint64(63)
 """Coordinate j is bit j & 63 of word j >> 6 of the set that `held_in` looks into."""
 
 
-@jit(forceinline=True)
+@kernel(forceinline=True)
 def held_in(bits, j):
     """Whether coordinate j is in the set. The set is n/8 bytes, so that a look finds it in the nearest cache."""
     return (bits[j >> WORD] >> (j & LAST_BIT)) & np.uint64(1)
@@ -39,7 +43,7 @@ def member(batch: Any, k: Any) -> Any:
     """batch[k], or k itself if `batch` is None, which stands for all samples or rows."""
 
 
-@overload(member, jit_options={"forceinline": True})
+@overload(member, jit_options=INLINED)
 def _member(batch, k) -> Callable[..., Any]:
     if isinstance(batch, types.NoneType):
         return lambda batch, k: k
@@ -52,7 +56,7 @@ def row_dots(
     """<a_i, x> and <a_i, other> for two points in compact form. O(nonzeros of the row), O(count) for dense data."""
 
 
-@overload(row_dots, jit_options={"forceinline": True})
+@overload(row_dots, jit_options=INLINED)
 def _row_dots(data, indices, indptr, i, slots, coordinates, count, x, other) -> Callable[..., Any]:
     def dense(data, indices, indptr, i, slots, coordinates, count, x, other):
         one = two = 0.0
@@ -76,7 +80,7 @@ def row_dot(data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinate
     """<a_i, x>: the first number of `row_dots`."""
 
 
-@overload(row_dot, jit_options={"forceinline": True})
+@overload(row_dot, jit_options=INLINED)
 def _row_dot(data, indices, indptr, i, slots, coordinates, count, x) -> Callable[..., Any]:
     def dense(data, indices, indptr, i, slots, coordinates, count, x):
         total = 0.0
@@ -104,25 +108,34 @@ def rare_dots(
     x: Any,
     other: Any,
     bits: Any,
+    found: Any,
 ) -> Any:
-    """`row_dots` for a row that has few entries in the support, and how many: a branch that is nearly always foreseen
-    skips the others, and neither their entry nor their slot is read. Dense rows are said to have none."""
+    """`row_dots` for a row that has few entries in the support, the set `bits`, and how many.
+
+    Their positions are collected in `found` first, without a branch, which would often be foreseen wrongly; of the
+    others neither entry nor slot is read. Dense rows are said to have none."""
 
 
-@overload(rare_dots, jit_options={"forceinline": True})
-def _rare_dots(data, indices, indptr, i, slots, coordinates, count, x, other, bits) -> Callable[..., Any]:
-    def dense(data, indices, indptr, i, slots, coordinates, count, x, other, bits):
+@overload(rare_dots, jit_options=INLINED)
+def _rare_dots(data, indices, indptr, i, slots, coordinates, count, x, other, bits, found) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, slots, coordinates, count, x, other, bits, found):
         one, two = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
-        return one, two, 0
+        return one, two, np.uint64(0)
 
-    def sparse(data, indices, indptr, i, slots, coordinates, count, x, other, bits):
-        one, two, hits = 0.0, 0.0, 0
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            j = np.uint64(indices[p])
-            if held_in(bits, j):
-                one += data[p] * x[slots[j]]
-                two += data[p] * other[slots[j]]
-                hits += 1
+    def sparse(data, indices, indptr, i, slots, coordinates, count, x, other, bits, found):
+        one, two, hits = 0.0, 0.0, np.uint64(0)
+        end = np.uint64(indptr[i + 1])
+        for first in range(np.uint64(indptr[i]), end, PIECE):
+            size = np.uint64(0)
+            for p in range(first, min(first + PIECE, end)):
+                found[size] = p
+                size += held_in(bits, np.uint64(indices[p]))
+            for k in range(size):
+                p = found[k]
+                slot = slots[np.uint64(indices[p])]
+                one += data[p] * x[slot]
+                two += data[p] * other[slot]
+            hits += size
         return one, two, hits
 
     return dense if isinstance(indices, types.NoneType) else sparse
@@ -132,7 +145,7 @@ def row_add(data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: A
     """g += coefficient a_i. O(nonzeros of the row)."""
 
 
-@overload(row_add, jit_options={"forceinline": True})
+@overload(row_add, jit_options=INLINED)
 def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
     def dense(data, indices, indptr, i, coefficient, g):
         for j in range(np.uint64(g.size)):
@@ -150,12 +163,10 @@ def row_add_kept(
 ) -> Any:
     """`row_add` for sparse rows where bounds are kept: those of the blocks are raised where |g| > floor comes in
     outside of the set `bits`, the support, which is rare enough for the branch to be foreseen. Returns by how much
-    ||g||^2 grew.
-
-    Not a case of `row_add`: with two loops in one body Numba counts references in every call."""
+    ||g||^2 grew."""
 
 
-@overload(row_add_kept, jit_options={"forceinline": True})
+@overload(row_add_kept, jit_options=INLINED)
 def _row_add_kept(data, indices, indptr, i, coefficient, g, bits, keys, floor) -> Callable[..., Any]:
     def dense(data, indices, indptr, i, coefficient, g, bits, keys, floor):
         return np.nan  # a dense row writes all of g, and nobody keeps bounds
@@ -176,10 +187,10 @@ def _row_add_kept(data, indices, indptr, i, coefficient, g, bits, keys, floor) -
 
 
 def ask_for_row(data: Any, indices: Any, indptr: Any, i: Any) -> Any:
-    """Bring row i on its way to the cache: rows of a batch lie anywhere, and waiting for them is half the time."""
+    """Bring row i on its way to the caches: rows of a batch lie anywhere, and waiting for them is half the time."""
 
 
-@overload(ask_for_row, jit_options={"forceinline": True})
+@overload(ask_for_row, jit_options=INLINED)
 def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
     def dense(data, indices, indptr, i):
         pass
@@ -187,8 +198,8 @@ def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
     def sparse(data, indices, indptr, i):
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1]), LINE):
             prefetch(indices, p)
-            prefetch(data, p)
-            prefetch(data, p + HALF_LINE)
+            prefetch_far(data, p)
+            prefetch_far(data, p + HALF_LINE)
 
     return dense if isinstance(indices, types.NoneType) else sparse
 
@@ -197,7 +208,7 @@ def ask_for_targets(indices: Any, indptr: Any, i: Any, g: Any) -> Any:
     """Bring the entries of g that row i adds to on their way to the cache: a g that nobody sweeps is far away."""
 
 
-@overload(ask_for_targets, jit_options={"forceinline": True})
+@overload(ask_for_targets, jit_options=INLINED)
 def _ask_for_targets(indices, indptr, i, g) -> Callable[..., Any]:
     def dense(indices, indptr, i, g):
         pass
@@ -209,25 +220,33 @@ def _ask_for_targets(indices, indptr, i, g) -> Callable[..., Any]:
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
-def column(data: Any, indices: Any, indptr: Any, j: Any) -> Any:
-    """The entries of column j, of CSC data or a dense transpose, and their rows, to be read with `member`."""
+def column_span(data: Any, indptr: Any, j: Any) -> Any:
+    """The first position of column j, of CSC data or a dense transpose, and that after its last; the row at position p
+    is member(indices, p)."""
 
 
-@overload(column)
-def _column(data, indices, indptr, j) -> Callable[..., Any]:
-    def dense(data, indices, indptr, j):
-        return data[j], None
-
-    def sparse(data, indices, indptr, j):
-        return data[indptr[j] : indptr[j + 1]], indices[indptr[j] : indptr[j + 1]]
-
-    return dense if isinstance(indices, types.NoneType) else sparse
+@overload(column_span, jit_options=INLINED)
+def _column_span(data, indptr, j) -> Callable[..., Any]:
+    if isinstance(indptr, types.NoneType):
+        return lambda data, indptr, j: (np.uint64(0), np.uint64(data.shape[1]))
+    return lambda data, indptr, j: (np.uint64(indptr[j]), np.uint64(indptr[j + 1]))
 
 
-@jit()
+def column_entry(data: Any, j: Any, p: Any) -> Any:
+    """The entry of column j at position p."""
+
+
+@overload(column_entry, jit_options=INLINED)
+def _column_entry(data, j, p) -> Callable[..., Any]:
+    if data.ndim == 2:
+        return lambda data, j, p: data[j, p]
+    return lambda data, j, p: data[p]
+
+
+@kernel()
 def batch_changes(
     data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, rare, other, table,
-    unit, store, margins, scale, earlier, factor, change, g, keys, real, here, there, labels,
+    unit, store, margins, scale, earlier, factor, change, g, keys, real, here, there, labels, found,
 ):  # fmt: skip
     """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), its change from an old slope (into
     change[k], where that is kept), and g += factor change a_i, while the row is in the cache.
@@ -255,10 +274,10 @@ def batch_changes(
             if first + k + AHEAD < batch.size:
                 ask_for_row(data, indices, indptr, batch[first + k + AHEAD])
             if rare:
-                here[k], there[k], found = rare_dots(
-                    data, indices, indptr, i, slots, coordinates, count, x, other if other.size > 0 else x, bits
+                here[k], there[k], met = rare_dots(
+                    data, indices, indptr, i, slots, coordinates, count, x, other if other.size > 0 else x, bits, found
                 )
-                hits += found
+                hits += np.int64(met)
             elif other.size > 0:
                 here[k], there[k] = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
             else:
@@ -292,7 +311,7 @@ def batch_changes(
     return hits
 
 
-@jit()
+@kernel()
 def add_rows(data, indices, indptr, batch, coefficients, factor, g, bits, keys, real):
     """g += factor * sum_k coefficients[k] a_i over the samples i of the batch; with `keys` as `batch_changes` does."""
     grown, floor = 0.0, real[FLOOR]

@@ -52,7 +52,7 @@ class Work(NamedTuple):
     """Everything that changes: what a checkpoint saves, but for the scratch arrays at the end.
 
     `everyone` has a number per sample: the table of SAG and SAGA, the slopes at L-SVRG's reference point, scratch for
-    the full gradients of the others.
+    the full gradients of the others. `keys` are the `blocks` as floats, empty where no bounds are kept.
     """
 
     whole: Any
@@ -72,10 +72,12 @@ class Work(NamedTuple):
     held: Any
     residual: Any
     blocks: Any
+    keys: Any
     marked: Any
     bits: Any
     pair: Any
     here: Any
     there: Any
     labels: Any
+    found: Any
     log: Any

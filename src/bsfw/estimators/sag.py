@@ -14,12 +14,13 @@ from ..objectives.linear_model import LinearModel
 from ..theory import EstimatorConstants
 from .base import BatchEstimator, Memory
 
-REFRESH_EPOCHS = 10
+REFRESH_EPOCHS = 100
 """Passes over the data after which an accumulated A^T alpha is formed anew: rounding cannot build up."""
 
 
-def refresh_due(t: int, n_samples: int, batch_size: int) -> bool:
-    return t % (REFRESH_EPOCHS * -(-n_samples // batch_size)) == 0
+def refresh_period(n_samples: int, batch_size: int) -> int:
+    """Iterations from one such time to the next."""
+    return REFRESH_EPOCHS * -(-n_samples // batch_size)
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,6 @@ class SAG(BatchEstimator):
         fresh = objective.sample_derivatives(x, batch) / objective.n_samples
         change = fresh - alpha[batch]
         alpha[batch] = fresh  # in place: linear models are NumPy's
-        if refresh_due(t, objective.n_samples, size):
+        if t % refresh_period(objective.n_samples, size) == 0:
             return objective.combine_rows(alpha)
         return m + objective.combine_rows(change, batch)

@@ -13,7 +13,7 @@ from ..objectives.base import Objective
 from ..objectives.linear_model import LinearModel
 from ..theory import EstimatorConstants
 from .base import BatchEstimator, Memory, check_table
-from .sag import refresh_due
+from .sag import refresh_period
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ class SAGA(BatchEstimator):
             fresh = objective.sample_gradients(x, batch)
             change = (fresh - table[batch]).sum(axis=0)
         table = memory["table"] = set_at(table, batch, fresh)
-        if refresh_due(t, objective.n_samples, size):
+        if t % refresh_period(objective.n_samples, size) == 0:
             memory["mean"] = self._mean(objective, table)
         else:
             memory["mean"] = mean + change / objective.n_samples
