@@ -2,6 +2,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import bsfw
 from bsfw.compiled import layout
@@ -55,6 +56,18 @@ def test_a_run_that_was_cut_off_ends_in_the_same_bits(estimator, tmp_path, class
         bsfw.minimize(objective, ball, checkpoint=path, every=7, callback=interrupt_at(32), **settings)
     assert_same_run(bsfw.resume(path, objective, ball), whole)
     assert_same_run(bsfw.resume(path, bsfw.Logistic(A, y), bsfw.L1Ball(3.0)), whole)  # finished: the same again
+
+
+@pytest.mark.parametrize("radius", [2.0, 90.0])  # a support that its Gram matrix has room for, and one that outgrows it
+def test_what_is_formed_again_has_the_same_bits(radius, tmp_path):
+    rng = np.random.default_rng(8)
+    A = sp.random(3_000, 120, density=0.05, random_state=4, format="csr")
+    objective, ball = bsfw.Logistic(A, np.where(A @ rng.standard_normal(120) > 0, 1.0, -1.0)), bsfw.L1Ball(radius)
+    settings = dict(estimator=bsfw.SAG(batch_size=200), max_iter=40, record_every=5, rng=5)
+    whole = bsfw.minimize(objective, ball, **settings)
+    with pytest.raises(Interrupted):
+        bsfw.minimize(objective, ball, checkpoint=tmp_path / "run.npz", every=5, callback=interrupt_at(15), **settings)
+    assert_same_run(bsfw.resume(tmp_path / "run.npz", objective, ball), whole)
 
 
 def test_other_generators_tables_of_gradients_and_steps_resume_too(tmp_path):

@@ -307,6 +307,25 @@ def test_the_squared_length_of_the_image_is_kept_even_close_to_a_vertex(rounds):
     assert 0.0 < np.linalg.norm(x - np.eye(6)[2]) < 1e-5
 
 
+@pytest.mark.parametrize("dense", [False, True])
+@pytest.mark.parametrize(("radius", "fits"), [(2.0, True), (90.0, False)])
+def test_the_gram_matrix_of_the_support_grows_with_it_while_it_has_room(dense, radius, fits):
+    rng = np.random.default_rng(8)
+    m, n = 3_000, 120  # more rows than are spread at once; room for 27 columns
+    A = sp.random(m, n, density=0.05, random_state=4, format="csr")
+    y = np.where(A @ rng.standard_normal(n) > 0, 1.0, -1.0)
+    objective = bsfw.Logistic(A.toarray() if dense else A, y)
+    runs = both_runs(objective, bsfw.L1Ball(radius), bsfw.SAG(batch_size=200), iterations=40)
+    assert_same_run(runs, tolerance=1e-9)
+    engine = runs[1][0].engine
+    count, formed = int(engine.memory["whole"][layout.COUNT]), int(engine._gram["formed"][0])
+    assert (formed == count) is fits
+    assert formed > 4
+    columns = A.toarray()[:, engine.memory["coordinates"][1 : formed + 1]]
+    found = engine._gram["gram"][1 : formed + 1, 1 : formed + 1]
+    np.testing.assert_allclose(found, columns.T @ columns, atol=1e-12)
+
+
 def test_a_run_in_one_go_is_the_run_step_by_step(classification):
     A, y = classification
     objective, ball = bsfw.Logistic(A, y), bsfw.L1Ball(3.0)

@@ -56,6 +56,9 @@ WIDE, WIDE_ROWS = 256, 4
 |m| instead of a sweep over m."""
 FLOOR_SHARE = 0.7
 """Rows are written with no care for the bounds of what is below this share of the largest."""
+GRAM_SHARE, WINDOW = 4, 2048
+"""The Gram matrix of the support has at most one number for so many samples; a column is spread for it over so many
+rows at a time."""
 CHUNK_SECONDS = 0.05
 """About so long one call runs, so that max_seconds, Ctrl-C and progress are noticed."""
 
@@ -96,6 +99,7 @@ class CompiledEngine:
             state.memory = fresh
         self.memory: dict[str, Any] = state.memory
         self._scratch: dict[str, Any] = {}
+        self._gram = self._gram_room()
         self.model = self._model()
 
     def _rule(self) -> Rule:
@@ -188,10 +192,7 @@ class CompiledEngine:
     def _model(self) -> Model:
         objective = self.objective
         A = objective.A
-        gram = np.empty((0, 0))
         dense = isinstance(A, np.ndarray)
-        if self.rule.image and self._small:
-            gram = objective.gram
         if dense:
             rows: tuple[Any, ...] = (A, None, None)
             columns = (objective.columns.T if self.memory["margins"].size else A[:0], None, None)
@@ -214,7 +215,6 @@ class CompiledEngine:
             sample_weight=np.empty(0) if weight is None else np.asarray(weight, dtype=np.float64),
             loss=LOSSES[type(objective)],
             parameter=float(objective._parameters()[0]) if objective._parameters() else 0.0,
-            gram=gram,
         )
 
     def _fresh(self, state: State) -> dict[str, Any]:
@@ -248,6 +248,18 @@ class CompiledEngine:
             "base": np.zeros(self.n if self.rule.folds else 0),
         }
 
+    def _gram_room(self) -> dict[str, Any]:
+        """The Gram matrix for steps that ask for lengths in the image (`gram`), to be formed where there are many
+        columns: not a part of the state, for it can be formed again."""
+        side = math.isqrt(self.m // GRAM_SHARE) if self.rule.image and not self._small else 0
+        gram = self.objective.gram if self.rule.image and self._small else np.zeros((side, side))
+        return {
+            "gram": gram,
+            "formed": np.zeros(1 if side else 0, dtype=np.int64),
+            "cursors": np.zeros(side, dtype=np.uint64),
+            "window": np.zeros(WINDOW if side else 0),
+        }
+
     def _keeps_changes(self) -> bool:
         """Whether an iteration asks what the one before it changed."""
         code = self.rule.estimator
@@ -271,7 +283,7 @@ class CompiledEngine:
                 "keys": blocks[: blocks.size if self.rule.bounded else 0].view(np.float64),
                 "marked": np.zeros(self.rule.population // 64 + 1 if self.rule.size else 0, dtype=np.uint64),
                 "bits": np.zeros(0 if isinstance(self.objective.A, np.ndarray) else self.n // 64 + 2, dtype=np.uint64),
-                "pair": np.zeros((2, len(self.model.gram))),
+                "pair": np.zeros((2, len(self._gram["gram"]))),
                 "here": np.zeros(GROUP),
                 "there": np.zeros(GROUP),
                 "labels": np.zeros(GROUP),
@@ -279,7 +291,10 @@ class CompiledEngine:
                 "log": np.empty((0, 3)),
             }
         size = self.memory["x"].size
-        return Work(held=np.zeros(size), residual=np.zeros(size), **self.memory, **self._scratch)
+        places = self.memory["coordinates"] if self._small else np.arange(size)
+        return Work(
+            held=np.zeros(size), residual=np.zeros(size), places=places, **self.memory, **self._scratch, **self._gram
+        )
 
     def _grow(self) -> None:
         capacity = self._capacity(2 * self.memory["x"].size)

@@ -6,6 +6,7 @@ import numpy as np
 
 from . import losses
 from ._jit import kernel
+from .gram import SUM_AGAIN
 from .layout import (
     BOUNDED,
     COORDINATE_GRADIENTS,
@@ -33,7 +34,7 @@ from .layout import (
     SQUARES,
     ZOJA,
 )
-from .margins import SUM_AGAIN, TINY, follow_margins, form_margins, image_of
+from .margins import TINY, follow_margins, form_margins, image_of
 from .onehot import BLOCK
 from .rows import LAST_BIT, WORD, add_rows, batch_changes, column_entry, column_span, held_in, member
 

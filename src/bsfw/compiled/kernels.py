@@ -12,6 +12,7 @@ import numpy as np
 
 from ._jit import kernel
 from .estimates import estimate
+from .gram import gram_at_hand, gram_ratio
 from .layout import (
     ADVANCE,
     BOOST,
@@ -45,7 +46,7 @@ from .layout import (
     VERTEX,
     VERTEX_SLOT,
 )
-from .margins import gram_ratio, margin_ratio, move_margins
+from .margins import margin_ratio, move_margins
 from .onehot import boost
 
 
@@ -53,14 +54,15 @@ from .onehot import boost
 def image_step(model, rule, work, eta):
     """gamma_t by the norms of A(s - x) and A d~, whether the step is boosted, and its length."""
     along_s = along_d = 0.0
-    if model.gram.size > 0:
-        near, far, along_s, along_d = gram_ratio(model, work)
+    by_gram = gram_at_hand(model, work)
+    if by_gram:
+        near, far, along_s, along_d = gram_ratio(work)
     else:
         near, far = margin_ratio(model, work)
     gamma = min(eta * math.sqrt(max(near, 0.0) / far), 1.0) if far > 0.0 else 1.0
     boosted = gamma < 1.0
     length = gamma if boosted else eta
-    if model.gram.size > 0:
+    if by_gram:
         along, square = (along_d, far) if boosted else (along_s, near)
         work.real[IMAGE_SQUARES] += length * (2.0 * along + length * square)
     else:

@@ -1,4 +1,4 @@
-"""Margins A x that follow x by the columns of the vertices, and what steps ask of them."""
+"""Margins A x that follow x by the columns of the vertices, and the steps that ask them, for want of a Gram matrix."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import numpy as np
 from ._jit import jit, kernel
 from .layout import (
     COUNT,
-    IMAGE_SQUARES,
     ITERATION,
     LAMBDA,
     LENGTH,
@@ -17,15 +16,11 @@ from .layout import (
     SARAH,
     VALUE,
     VERTEX,
-    VERTEX_SLOT,
 )
-from .onehot import CANCELLED
 from .rows import column_entry, column_span, member
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
-SUM_AGAIN = 64
-"""Iterations after which a sum of squares that is kept is formed anew, before rounding could show."""
 
 
 @jit()
@@ -82,65 +77,6 @@ def follow_margins(model, rule, work):
     elif work.whole[MARGINS_AT] < t:
         work.real[MARGIN_SCALE], work.whole[MARGINS_AT] = scale, t
         shift_margins(model, work, length / scale)
-
-
-@kernel(fastmath={"reassoc", "contract"})
-def row_products(row, x, q):
-    """<row, x> and <row, q>."""
-    one = two = 0.0
-    for k in range(x.size):
-        one += row[k] * x[k]
-        two += row[k] * q[k]
-    return one, two
-
-
-@kernel()
-def gram_square(model, work, d):
-    """||A d||^2 = <d, G d> for the compact d. O(n) for each nonzero."""
-    spread, total = work.pair[0], 0.0
-    for k in range(1, work.whole[COUNT] + 1):
-        spread[work.coordinates[k]] = d[k]
-    for k in range(1, work.whole[COUNT] + 1):
-        if d[k] != 0.0:
-            product, _ = row_products(model.gram[work.coordinates[k]], spread, spread)
-            total += d[k] * product
-    return total
-
-
-@kernel()
-def gram_ratio(model, work):
-    """||A(s - x)||^2, ||A d~||^2 and the products of A x with the two, by G = A^T A and the ||A x||^2 that is kept.
-
-    O(n) for each vertex of the step, not for each coordinate of x. What is kept is summed anew before rounding could
-    show, and so is a difference that has cancelled.
-    """
-    count, slot, value, total = work.whole[COUNT], work.whole[VERTEX_SLOT], work.real[VALUE], work.real[LAMBDA]
-    if work.whole[ITERATION] % SUM_AGAIN == 0 or work.real[IMAGE_SQUARES] < 0.0:
-        work.real[IMAGE_SQUARES] = gram_square(model, work, work.x)
-    xx, x, q = work.real[IMAGE_SQUARES], work.pair[0], work.pair[1]
-    for k in range(1, count + 1):
-        x[work.coordinates[k]], q[work.coordinates[k]] = work.x[k], work.q[k]
-    qx = qq = sx = 0.0
-    for k in range(1, count + 1):
-        if work.q[k] != 0.0 or k == slot:
-            x_row, q_row = row_products(model.gram[work.coordinates[k]], x, q)
-            qx += work.q[k] * x_row
-            qq += work.q[k] * q_row
-            if k == slot:
-                sx = value * x_row
-    qx, qq = qx / total, qq / (total * total)
-    ss = value * value * model.gram[work.whole[VERTEX], work.whole[VERTEX]]
-    towards_s, towards_d = xx - 2.0 * sx + ss, xx - 2.0 * qx + qq
-    difference = work.residual
-    if towards_s < CANCELLED * xx:
-        for k in range(1, count + 1):
-            difference[k] = (value if k == slot else 0.0) - work.x[k]
-        towards_s = gram_square(model, work, difference)
-    if towards_d < CANCELLED * xx:
-        for k in range(1, count + 1):
-            difference[k] = work.q[k] / total - work.x[k]
-        towards_d = gram_square(model, work, difference)
-    return towards_s, towards_d, sx - xx, qx - xx
 
 
 @kernel(fastmath={"reassoc", "contract"})

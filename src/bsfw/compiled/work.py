@@ -19,7 +19,6 @@ class Model(NamedTuple):
     sample_weight: Any
     loss: int
     parameter: float
-    gram: Any
 
 
 class Rule(NamedTuple):
@@ -75,6 +74,11 @@ class Work(NamedTuple):
     keys: Any
     marked: Any
     bits: Any
+    gram: Any
+    places: Any
+    formed: Any
+    cursors: Any
+    window: Any
     pair: Any
     here: Any
     there: Any
