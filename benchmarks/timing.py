@@ -22,6 +22,8 @@ from .solvers import Accurate, Points, Timed
 Samples = dict[str, list[float]]
 LONGER = 16
 """So many times longer a run is than the shortest, lest the difference of the two be noise."""
+TURN_SECONDS, MOST_RUNS = 0.05, 5
+"""A turn lasts about so long, or takes so many runs: what takes milliseconds may fall on the machine's bad ones."""
 
 
 def wait_for_threads(at_most: float = 0.5) -> None:
@@ -54,10 +56,15 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> float:
 
 
 def seconds_per_iteration(solver: Timed, problem: Problem, iterations: int, seed: int) -> float:
-    """(time of a long run - time of the shortest) / (difference in iterations)."""
-    short, few = solver.seconds(problem, 1, seed)
-    long, many = solver.seconds(problem, iterations, seed)
-    return (long - short) / (many - few)
+    """(time of a long run - time of the shortest) / (difference in iterations); the median of several if they are
+    short."""
+    samples: list[float] = []
+    started = time.perf_counter()
+    while not samples or (len(samples) < MOST_RUNS and time.perf_counter() - started < TURN_SECONDS):
+        short, few = solver.seconds(problem, 1, seed)
+        long, many = solver.seconds(problem, iterations, seed)
+        samples.append((long - short) / (many - few))
+    return statistics.median(samples)
 
 
 def per_iteration(contest: Sequence[tuple[str, Timed, Problem]], iterations: int, repeats: int) -> Samples:

@@ -141,7 +141,30 @@ def test_a_time_per_iteration_does_not_contain_the_start():
     assert timing.seconds_per_iteration(Fake(), None, 100, 0) == pytest.approx(0.5)
 
 
-def test_all_run_much_longer_than_the_shortest_run_of_any():
+def test_short_runs_are_repeated_within_a_turn_and_their_median_counts(monkeypatch):
+    class Uneven:
+        name = "uneven"
+
+        def seconds(self, problem, iterations, seed):
+            lasted = next(times) if iterations > 1 else 0.0
+            now[0] += lasted
+            return lasted, iterations
+
+    now = [0.0]
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+    for runs, expected, left in (
+        ([0.01, 0.03, 0.02, 0.01], 0.02, 1),  # the turn is over before the last
+        ([0.001, 0.003, 0.002, 0.001, 0.004, 9.0], 0.002, 1),  # as many as there may be
+        ([8.0, 9.0], 8.0, 1),
+    ):
+        times = iter(runs)
+        assert timing.seconds_per_iteration(Uneven(), None, 100, 0) == pytest.approx(expected / 99)
+        assert len(list(times)) == left
+
+
+def test_all_run_much_longer_than_the_shortest_run_of_any(monkeypatch):
+    monkeypatch.setattr(timing, "MOST_RUNS", 1)
+
     class Epochs:
         """Makes 27 iterations or a multiple of them, at one second each."""
 

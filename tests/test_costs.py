@@ -9,7 +9,8 @@ import scipy.sparse as sp
 from numba.core.dispatcher import Dispatcher
 
 import bsfw
-from bsfw.compiled import estimates, kernels, losses, margins, onehot, rows
+from bsfw._sampling import draw
+from bsfw.compiled import estimates, gram, kernels, losses, margins, onehot, rows
 
 M, N = 4_000, 30_000
 ESTIMATORS = [
@@ -67,7 +68,7 @@ def test_iterations_run_without_python_in_between(objective, estimator, monkeypa
 
 def test_kernels_neither_allocate_nor_count_references():
     # Two atomic operations for each array of each call cost more than a round of Boost.
-    for module in (estimates, kernels, losses, margins, onehot, rows):
+    for module in (estimates, gram, kernels, losses, margins, onehot, rows):
         for name, function in vars(module).items():
             if isinstance(function, Dispatcher) and function.__module__ == module.__name__ and name != "mean_length":
                 assert function.targetoptions.get("_nrt") is False, f"{module.__name__}.{name}"
@@ -79,6 +80,26 @@ def test_kernels_neither_allocate_nor_count_references():
     code = compiled.inspect_llvm(compiled.signatures[0])
     assert "prefetch" in code
     assert "NRT_incref" not in code
+
+
+def test_rows_outside_of_the_batches_are_never_read(objective):
+    estimator, iterations, rng = bsfw.HeavyBall(batch_size=50), 12, np.random.default_rng(0)
+    drawn = np.unique(np.concatenate([draw(rng, M, 50) for _ in range(iterations)]))
+    found = []
+    for poisoned in (False, True):
+        other = bsfw.Logistic(objective.A.copy(), objective.y)
+        solver = bsfw.Solver(other, bsfw.L1Ball(20.0), estimator, horizon=100)
+        state = solver.init(rng=0)
+        if poisoned:
+            touched = np.repeat(np.isin(np.arange(M), drawn), np.diff(other.A.indptr))
+            assert 0.1 < touched.mean() < 0.2
+            other.A.data[~touched] = np.nan
+        engine = solver.engine(state)
+        engine.forward(state, iterations, bsfw.Limits(max_iter=iterations))
+        engine.publish(state)
+        found.append((state.x, engine.estimate(state)))
+    np.testing.assert_array_equal(found[1], found[0])
+    assert np.isfinite(found).all()
 
 
 def test_support_is_what_was_visited_not_what_exists(objective):

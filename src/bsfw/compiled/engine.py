@@ -89,7 +89,6 @@ class CompiledEngine:
         self._small = self.n**2 <= 2 * self.m  # the Gram matrix takes no more room than two numbers a sample
         self.rule = self._rule()
         self._uses_image = isinstance(solver.step_rule, LineSearch)
-        self._reads_margins = self._uses_image or (self.rule.image and not self._small)
         self._chunk = 1
         self._kept: tuple[int, Array, Array] = (0, np.empty(0), np.empty(0))
         fresh = self._fresh(state)
@@ -138,14 +137,18 @@ class CompiledEngine:
         )
 
     def _follows(self) -> bool:
-        """Whether margins follow x from the start: where every step reads all of them, or columns are very short."""
-        if self.coordinate or self._reads_margins:
+        """Whether margins follow x from the start: where every step reads all of them, or columns are very short.
+
+        Steps in the image ask for them when the support has outgrown its Gram matrix, so that short will do.
+        """
+        if self.coordinate or self._uses_image:
             return True
         if self.solver.estimator.exact:
             return self._following_pays(1)
         # Where the sweep over n dwarfs the rows of a batch, one more vector of m would save nothing to speak of.
         A, rule = self.objective.A, self.rule
-        return rule.may_follow and self.n < SWEPT * rule.size * A.nnz / self.m and self._following_pays(MANY_VERTICES)
+        times = 1 if rule.image and not self._small else MANY_VERTICES
+        return rule.may_follow and self.n < SWEPT * rule.size * A.nnz / self.m and self._following_pays(times)
 
     def _following_pays(self, times: int) -> bool:
         """Whether margins that follow x are cheaper than reading rows of the batch for the slopes.
@@ -162,11 +165,14 @@ class CompiledEngine:
         return step < (self.rule.size or self.m) * A.nnz / self.m
 
     def _follow(self) -> None:
-        """Begin to follow x by margins if that pays, else never ask again."""
-        if self._following_pays(1):
+        """Begin to follow x by margins if a step needs them or that pays, else never ask again."""
+        needed = self.memory["whole"][layout.PHASE] == layout.MOVE
+        if needed or self._following_pays(1):
             self.memory["margins"] = np.zeros(self.m)
             self.memory["real"][layout.MARGIN_SCALE] = 0.0  # which means that they must be formed first
             self.model = self._model()
+            if needed:
+                margins.form_margins(self.model, self._work())
         else:
             self.rule = self.rule._replace(may_follow=False)
 
@@ -192,13 +198,13 @@ class CompiledEngine:
     def _model(self) -> Model:
         objective = self.objective
         A = objective.A
-        dense = isinstance(A, np.ndarray)
+        dense, by_columns = isinstance(A, np.ndarray), self.memory["margins"].size or self._gram["formed"].size
         if dense:
             rows: tuple[Any, ...] = (A, None, None)
-            columns = (objective.columns.T if self.memory["margins"].size else A[:0], None, None)
+            columns = (objective.columns.T if by_columns else A[:0], None, None)
         else:
             rows = (A.data, A.indices, A.indptr)
-            if self.memory["margins"].size or self.rule.estimator in (layout.FULL, layout.LSVRG, layout.SARAH):
+            if by_columns or self.rule.estimator in (layout.FULL, layout.LSVRG, layout.SARAH):
                 csc = objective.columns
                 columns = (csc.data, csc.indices, csc.indptr)
             else:

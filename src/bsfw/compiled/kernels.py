@@ -25,6 +25,7 @@ from .layout import (
     DONE,
     ESTIMATE,
     ETA,
+    FOLLOW,
     GAMMA,
     GAP,
     GAP_REACHED,
@@ -146,6 +147,8 @@ def look(model, rule, work, rate, rng):
         if status != DONE:
             return status
         whole[PHASE] = MOVE
+        if rule.image and work.margins.size == 0 and not gram_at_hand(model, work):
+            return FOLLOW
     return DONE
 
 

@@ -55,7 +55,8 @@ RUN, LOOK, ADVANCE = range(3)
 
 DONE, GROW, FULL_PASS, FOLLOW, NOT_FINITE, GAP_REACHED, BUDGET = range(7)
 """Why a kernel returned: all asked iterations done; the compact arrays are full; a full pass is wanted; margins that
-follow x would help; m is not finite; the exact gap is at most the tolerance; a budget is used up."""
+follow x would help, or the step needs them; m is not finite; the exact gap is at most the tolerance; a budget is used
+up."""
 
 L1, WEIGHTED_L1, SIMPLEX, SOLID_SIMPLEX = range(4)
 """Sets with one-hot vertices."""
