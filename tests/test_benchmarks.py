@@ -153,7 +153,7 @@ def test_short_runs_are_repeated_within_a_turn_and_their_median_counts(monkeypat
     now = [0.0]
     monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
     for runs, expected, left in (
-        ([0.01, 0.03, 0.02, 0.01], 0.02, 1),  # the turn is over before the last
+        ([0.01, 0.013, 0.012, 0.01], 0.012, 1),  # the turn is over before the last
         ([0.001, 0.003, 0.002, 0.001, 0.004, 9.0], 0.002, 1),  # as many as there may be
         ([8.0, 9.0], 8.0, 1),
     ):

@@ -157,7 +157,7 @@ def test_rows_of_many_entries_are_looked_at_in_pieces():
     assert np.diff(A.indptr).min() > 2 * PIECE  # and few of them in the support
     objective = bsfw.Logistic(A, np.where(rng.random(600) > 0.5, 1.0, -1.0))
     for estimator in (bsfw.HeavyBall(batch_size=9), bsfw.SARAH(batch_size=9)):
-        runs = both_runs(objective, bsfw.L1Ball(5.0), estimator, iterations=10)
+        runs = both_runs(objective, bsfw.L1Ball(5.0), estimator, iterations=10, max_rounds=3)
         assert not runs[1][0].memory["whole"][layout.CROWDED]
         assert runs[1][0].memory["margins"].size == 0
         assert_same_run(runs, tolerance=1e-10)
@@ -208,6 +208,19 @@ def test_margins_follow_once_rows_have_many_entries_in_the_support(kind):
         np.testing.assert_allclose(histories[1][1], histories[0][1], atol=1e-10)
         assert histories[1][2] == histories[0][2]
         assert any(follows) is begins
+
+
+@pytest.mark.parametrize("kind", [bsfw.LSVRG, bsfw.SARAH], ids=lambda k: k.name)
+def test_margins_may_begin_with_a_full_pass(kind):
+    rng = np.random.default_rng(5)
+    A = sp.random(600, 900, density=20 / 900, random_state=4, format="csr")
+    objective = bsfw.Logistic(A, np.where(A @ rng.standard_normal(900) > 0, 1.0, -1.0))
+    crowded = np.zeros(900)
+    crowded[::4] = 1.0 / 225
+    estimator = kind(batch_size=60, probability=0.9)
+    runs = both_runs(objective, bsfw.L1Ball(1.0), estimator, iterations=8, x0=crowded, max_rounds=2)
+    assert runs[1][0].memory["margins"].size > 0
+    assert_same_run(runs, tolerance=1e-10)
 
 
 @pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)

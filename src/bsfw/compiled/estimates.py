@@ -22,6 +22,7 @@ from .layout import (
     JAGUAR,
     LSVRG,
     MARGIN_SCALE,
+    MARGINS_AT,
     PASS_AT_PREVIOUS,
     PASSED,
     PHASE,
@@ -38,8 +39,9 @@ from .margins import TINY, follow_margins, form_margins, image_of
 from .onehot import BLOCK
 from .rows import LAST_BIT, WORD, add_rows, batch_changes, column_entry, column_span, held_in, member
 
-RARE = 5
-"""With fewer than one entry in so many in the support, it pays to find those first (`rows.rare_dots`)."""
+FEW, RARE = 16, 5
+"""With more than one entry in so many in the support, margins that follow x are worth a vector of m, if they pay; with
+fewer than one in so many it pays to find those first (`rows.rare_dots`)."""
 LOOK_AGAIN = 64
 """Iterations after which a support found crowded is looked at again."""
 
@@ -83,7 +85,7 @@ def forget_bounds(work):
 def add_batch(model, rule, work, other, table, unit, store, factor):
     """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
     whole = work.whole
-    rare = work.bits.size > 0 and (whole[CROWDED] == 0 or whole[ITERATION] % LOOK_AGAIN == 0)
+    rare = work.bits.size > 0 and (whole[CROWDED] < 2 or whole[ITERATION] % LOOK_AGAIN == 0)
     if rare or rule.bounded:
         mark_support(work)
     hits = batch_changes(
@@ -119,7 +121,8 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         work.found,
     )
     if rare:
-        whole[CROWDED] = hits * model.y.size * RARE > work.batch.size * model.data.size
+        met, all_of_them = hits * model.y.size, work.batch.size * model.data.size
+        whole[CROWDED] = (FEW * met > all_of_them) + (RARE * met > all_of_them)
 
 
 @kernel()
@@ -185,7 +188,10 @@ def estimate(model, rule, work, rate, rng):
         return FOLLOW
     # L-SVRG's full pass is at x^{t-1}, where the margins still are.
     at_previous = not passed and rule.estimator == LSVRG and t > 0 and rng.random() < rule.probability
-    if follows and (whole[PASS_AT_PREVIOUS] if passed else not at_previous):
+    if follows and at_previous and real[MARGIN_SCALE] == 0.0:  # margins begin with this iteration
+        image_of(model, work, work.previous, 1.0, work.margins)
+        real[MARGIN_SCALE], whole[MARGINS_AT] = 1.0, t - 1
+    elif follows and (whole[PASS_AT_PREVIOUS] if passed else not at_previous):
         if t == 0:
             form_margins(model, work)
         else:

@@ -110,7 +110,8 @@ def rare_dots(
     bits: Any,
     found: Any,
 ) -> Any:
-    """`row_dots` for a row that has few entries in the support, the set `bits`, and how many.
+    """`row_dots` for a row that has few entries in the support, the set `bits`, and how many; without an `other` the
+    second number is zero.
 
     Their positions are collected in `found` first, without a branch, which would often be foreseen wrongly; of the
     others neither entry nor slot is read. Dense rows are said to have none."""
@@ -130,11 +131,14 @@ def _rare_dots(data, indices, indptr, i, slots, coordinates, count, x, other, bi
             for p in range(first, min(first + PIECE, end)):
                 found[size] = p
                 size += held_in(bits, np.uint64(indices[p]))
-            for k in range(size):
-                p = found[k]
-                slot = slots[np.uint64(indices[p])]
-                one += data[p] * x[slot]
-                two += data[p] * other[slot]
+            if other.size > 0:
+                for k in range(size):
+                    slot = slots[np.uint64(indices[found[k]])]
+                    one += data[found[k]] * x[slot]
+                    two += data[found[k]] * other[slot]
+            else:
+                for k in range(size):
+                    one += data[found[k]] * x[slots[np.uint64(indices[found[k]])]]
             hits += size
         return one, two, hits
 
@@ -275,7 +279,7 @@ def batch_changes(
                 ask_for_row(data, indices, indptr, batch[first + k + AHEAD])
             if rare:
                 here[k], there[k], met = rare_dots(
-                    data, indices, indptr, i, slots, coordinates, count, x, other if other.size > 0 else x, bits, found
+                    data, indices, indptr, i, slots, coordinates, count, x, other, bits, found
                 )
                 hits += np.int64(met)
             elif other.size > 0:
