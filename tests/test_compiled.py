@@ -328,6 +328,11 @@ def test_the_gram_matrix_of_the_support_grows_with_it_while_it_has_room(dense, r
     A = sp.random(m, n, density=0.05, random_state=4, format="csr")
     y = np.where(A @ rng.standard_normal(n) > 0, 1.0, -1.0)
     objective = bsfw.Logistic(A.toarray() if dense else A, y)
+    if not fits:  # L-SVRG and SARAH ask the margins, which begin with the step, once more
+        for other in (bsfw.LSVRG(batch_size=200), bsfw.SARAH(batch_size=200)):
+            runs = both_runs(objective, bsfw.L1Ball(radius), other, iterations=25, step="image")
+            assert runs[1][0].memory["margins"].size > 0
+            assert_same_run(runs, tolerance=1e-9)
     runs = both_runs(objective, bsfw.L1Ball(radius), bsfw.SAG(batch_size=200), iterations=40)
     assert_same_run(runs, tolerance=1e-9)
     engine = runs[1][0].engine
