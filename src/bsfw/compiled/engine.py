@@ -139,7 +139,7 @@ class CompiledEngine:
     def _follows(self) -> bool:
         """Whether margins follow x from the start: where every step reads all of them, or columns are very short.
 
-        Steps in the image ask for them when the support has outgrown its Gram matrix, so that short will do.
+        With steps in the image, which will want them once the support outgrows its Gram matrix, short is enough.
         """
         if self.coordinate or self._uses_image:
             return True

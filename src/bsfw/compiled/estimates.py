@@ -121,8 +121,8 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         work.found,
     )
     if rare:
-        met, all_of_them = hits * model.y.size, work.batch.size * model.data.size
-        whole[CROWDED] = (FEW * met > all_of_them) + (RARE * met > all_of_them)
+        met, looked_at = hits * model.y.size, work.batch.size * model.data.size  # both times m
+        whole[CROWDED] = (FEW * met > looked_at) + (RARE * met > looked_at)
 
 
 @kernel()

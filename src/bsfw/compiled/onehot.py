@@ -15,7 +15,7 @@ import math
 
 import numpy as np
 
-from ._jit import bits_of, kernel
+from ._jit import bits_of, float_of, kernel
 from .layout import (
     ACCEPTED,
     ALIGNMENT,
@@ -158,40 +158,51 @@ def largest_block(kind, blocks):
 
 @kernel()
 def scan_block(kind, g, weights, b):
-    """Largest key in block b and the first coordinate that has it."""
-    best, where = -math.inf, b * BLOCK
-    for j in range(b * BLOCK, min(g.size, (b + 1) * BLOCK)):
-        key = key_of(kind, g[j], weights[j] if kind == WEIGHTED_L1 else 1.0)
-        if key > best:
-            best, where = key, j
-    return best, where
+    """Largest key in block b."""
+    first, last = np.uint64(b * BLOCK), np.uint64(min(g.size, (b + 1) * BLOCK))
+    if kind == L1:  # as in `sweep_absolute`
+        largest = np.int64(0)
+        for j in range(first, last):
+            largest = max(largest, bits_of(g[j]) & ABSOLUTE)
+        return float_of(largest)
+    best = -math.inf
+    for j in range(first, last):
+        best = max(best, key_of(kind, g[j], weights[j] if kind == WEIGHTED_L1 else 1.0))
+    return best
 
 
 @kernel()
-def best_block(kind, g, weights, blocks, bounded, share, real):
+def first_in_block(kind, g, weights, b, key):
+    """The first coordinate in block b that has this key, which is its largest."""
+    for j in range(b * BLOCK, min(g.size, (b + 1) * BLOCK)):
+        if key_of(kind, g[j], weights[j] if kind == WEIGHTED_L1 else 1.0) == key:
+            return j
+    return b * BLOCK
+
+
+@kernel()
+def best_block(kind, g, weights, blocks, bounded, real):
     """Largest key of all blocks, and the first block that has it.
 
     Of upper bounds the largest is made exact, then in one pass all that reach the largest exact key so far. Only if
-    that is not above the FLOOR, all of g is swept. The floor is then raised to a `share` of it: whoever writes into g
-    need not care for less.
+    that is not above the FLOOR, all of g is swept, and all bounds are exact.
     """
     keys = blocks.view(np.float64)
     top, block = largest_block(kind, blocks)
     if not bounded:
         return top, block
-    exact, _ = scan_block(kind, g, weights, block)
+    exact = scan_block(kind, g, weights, block)
     if exact < top:
         keys[block] = top = exact
         for b in range(blocks.size):
             if keys[b] >= top:
-                keys[b], _ = scan_block(kind, g, weights, b)
+                keys[b] = scan_block(kind, g, weights, b)
                 top = max(top, keys[b])
         top, block = largest_block(kind, blocks)
     if top <= real[FLOOR] and real[FLOOR] > 0.0:
         sweep_absolute(g, blocks)
         real[FLOOR] = 0.0
         top, block = largest_block(kind, blocks)
-    real[FLOOR] = max(real[FLOOR], share * top)
     return top, block
 
 
@@ -242,7 +253,7 @@ def boost(
     With `bounded`, which is for the l1 ball, there is no sweep: the blocks hold upper bounds of |g| outside of the
     slots, raised by whoever writes into g (`estimates.write`, `rows.row_add_kept`), and ||g||^2 is kept likewise. That
     is exact, and pays where an iteration writes few coordinates; where it writes more of them, only what exceeds the
-    FLOOR, a `share` of the largest bound.
+    FLOOR, a `share` of the largest key that is left without a slot.
     """
     count = before = whole[COUNT]
     keys = blocks.view(np.float64)
@@ -274,13 +285,13 @@ def boost(
         real[MOST] = max(real[MOST], squares)
     else:
         for b in range(blocks.size):
-            keys[b], _ = scan_block(kind, g, weights, b)
+            keys[b] = scan_block(kind, g, weights, b)
     norm_m = math.sqrt(squares)
     status = DONE if math.isfinite(norm_m) else NOT_FINITE
     total, alignment, rounds, accepted = 0.0, -1.0, 0, 0
     lam, anew = 0.0, True
     pp = pm = px = 0.0
-    top, block = best_block(kind, g, weights, blocks, bounded, share, real)
+    top, block = best_block(kind, g, weights, blocks, bounded, real)
     while rounds < max_rounds and status == DONE:
         if anew:
             pp, pm, px, largest = survey(held, q, x, total, count, residual)
@@ -289,7 +300,7 @@ def boost(
         best, slot, where = best_held(kind, residual, largest, weights, coordinates, slots, count)
         # A key equal to that of a neutralised coordinate is no candidate: every coordinate may be in the slots.
         if top > -neutral and top >= best:
-            _, j = scan_block(kind, g, weights, block)
+            j = first_in_block(kind, g, weights, block, top)
             if top > best or j < where:
                 slot, where = 0, j
         gj = 0.0
@@ -346,8 +357,8 @@ def boost(
             held[slot] = residual[slot] = g[where]
             slots[where] = slot
             g[where] = neutral
-            keys[where // BLOCK], _ = scan_block(kind, g, weights, where // BLOCK)
-            top, block = best_block(kind, g, weights, blocks, bounded, share, real)
+            keys[where // BLOCK] = scan_block(kind, g, weights, where // BLOCK)
+            top, block = best_block(kind, g, weights, blocks, bounded, real)
             if rounds == 1:
                 whole[VERTEX_SLOT] = slot
         if log.shape[0] > 0:
@@ -369,6 +380,8 @@ def boost(
         for k in range(before + 1, count + 1):
             slots[coordinates[k]] = 0
         return status
+    if bounded:
+        real[FLOOR] = max(real[FLOOR], share * top)
     whole[COUNT], whole[ROUNDS], whole[ACCEPTED] = count, rounds, accepted
     whole[LMO_CALLS] += rounds
     real[LAMBDA], real[ALIGNMENT] = total, alignment

@@ -52,6 +52,8 @@ class Work(NamedTuple):
 
     `everyone` has a number per sample: the table of SAG and SAGA, the slopes at L-SVRG's reference point, scratch for
     the full gradients of the others. `keys` are the `blocks` as floats, empty where no bounds are kept.
+    `gram` is A^T A over `places` (see the module of that name), so far for `formed` slots; `cursors`, `window` and
+    `pair` are its scratch.
     """
 
     whole: Any
