@@ -34,9 +34,9 @@ def boost_one_hot(
         whole[layout.COUNT], real[layout.SCALE] = len(support), 1.0
         log = np.empty((rows, 3))
         status = boost(
-            kind, radius, np.empty(0) if weights is None else weights, max_rounds, min_gain, zero, False, 0.0, g,
+            kind, radius, np.empty(0) if weights is None else weights, max_rounds, min_gain, zero, 0.0, g,
             slots, coordinates, compact, np.zeros(size), np.zeros(size), np.zeros(size),
-            np.zeros(-(-g.size // BLOCK), dtype=np.int64), whole, real, log,
+            np.zeros(-(-g.size // BLOCK), dtype=np.int64), np.zeros(0, dtype=np.int64), whole, real, log,
         )  # fmt: skip
         if status != layout.GROW:
             break

@@ -24,7 +24,7 @@ from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
 from ..vertices import OneHot
 from . import kernels, layout, losses, margins, passes
 from .memory import check_memory
-from .onehot import BLOCK, boost
+from .onehot import BLOCK, RUN, boost
 from .rows import GROUP, PIECE
 from .work import Model, Rule, Work
 
@@ -286,6 +286,7 @@ class CompiledEngine:
                 "slots": slots,
                 "image": np.zeros(self.m if self._uses_image else 0),
                 "blocks": blocks,
+                "tops": np.zeros(-(-blocks.size // RUN) if self.rule.bounded else 0, dtype=np.int64),
                 "keys": blocks[: blocks.size if self.rule.bounded else 0].view(np.float64),
                 "marked": np.zeros(self.rule.population // 64 + 1 if self.rule.size else 0, dtype=np.uint64),
                 "bits": np.zeros(0 if isinstance(self.objective.A, np.ndarray) else self.n // 64 + 2, dtype=np.uint64),
@@ -437,8 +438,8 @@ class CompiledEngine:
         """Boost at the present x and m once more, without a trace of it in the run; for benchmarks. Returns K_t."""
         rule, work, calls = self.rule, self._work(), self.memory["whole"][layout.LMO_CALLS]
         boost(
-            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, rule.bounded, rule.floor,
-            work.g, work.slots, work.coordinates, work.x, work.q, work.held, work.residual, work.blocks, work.whole,
+            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, rule.floor, work.g,
+            work.slots, work.coordinates, work.x, work.q, work.held, work.residual, work.blocks, work.tops, work.whole,
             work.real, work.log,
         )  # fmt: skip
         self.memory["whole"][layout.LMO_CALLS] = calls

@@ -43,7 +43,8 @@ from .layout import (
     WEIGHTED_L1,
 )
 
-BLOCK = 256
+BLOCK, RUN = 256, 64
+"""Coordinates of which the largest key is stored, and blocks of which the largest bound is."""
 ABSOLUTE = np.int64(0x7FFFFFFFFFFFFFFF)
 """All bits of a float but its sign."""
 NOWHERE = np.int64(0x7FFFFFFFFFFFFFFF)
@@ -139,13 +140,20 @@ def best_held(kind, residual, largest, weights, coordinates, slots, count):
 
 
 @kernel()
+def largest_bits(blocks):
+    """The largest number of integer blocks."""
+    largest = np.int64(-1)
+    for b in range(np.uint64(blocks.size)):
+        largest = max(largest, blocks[b])
+    return largest
+
+
+@kernel()
 def largest_block(kind, blocks):
     """The largest number of all blocks, and the first block that has it."""
     keys = blocks.view(np.float64)
     if kind == L1:
-        largest = np.int64(-1)
-        for b in range(np.uint64(blocks.size)):
-            largest = max(largest, blocks[b])
+        largest = largest_bits(blocks)
         for b in range(blocks.size):
             if blocks[b] == largest:
                 return keys[b], b
@@ -181,29 +189,34 @@ def first_in_block(kind, g, weights, b, key):
 
 
 @kernel()
-def best_block(kind, g, weights, blocks, bounded, real):
-    """Largest key of all blocks, and the first block that has it.
+def gather_tops(blocks, tops):
+    """The largest of each RUN of blocks."""
+    for r in range(tops.size):
+        tops[r] = largest_bits(blocks[r * RUN : (r + 1) * RUN])
 
-    Of upper bounds the largest is made exact, then in one pass all that reach the largest exact key so far. Only if
-    that is not above the FLOOR, all of g is swept, and all bounds are exact.
+
+@kernel()
+def best_bounded(g, blocks, tops, real):
+    """As `largest_block` for blocks that hold upper bounds: the largest is made exact until the largest is exact.
+
+    If that is not above the FLOOR, all of g is swept, and all bounds are exact. O(n / (RUN BLOCK) + RUN + BLOCK) for
+    each bound that was not exact.
     """
-    keys = blocks.view(np.float64)
-    top, block = largest_block(kind, blocks)
-    if not bounded:
-        return top, block
-    exact = scan_block(kind, g, weights, block)
-    if exact < top:
-        keys[block] = top = exact
-        for b in range(blocks.size):
-            if keys[b] >= top:
-                keys[b] = scan_block(kind, g, weights, b)
-                top = max(top, keys[b])
-        top, block = largest_block(kind, blocks)
-    if top <= real[FLOOR] and real[FLOOR] > 0.0:
-        sweep_absolute(g, blocks)
-        real[FLOOR] = 0.0
-        top, block = largest_block(kind, blocks)
-    return top, block
+    while True:
+        _, run = largest_block(L1, tops)
+        part = blocks[run * RUN : (run + 1) * RUN]
+        top, place = largest_block(L1, part)
+        block = run * RUN + place
+        exact = bits_of(scan_block(L1, g, g, block))
+        if exact != part[place]:
+            part[place] = exact
+            tops[run] = largest_bits(part)
+        elif top > real[FLOOR] or real[FLOOR] == 0.0:
+            return top, block
+        else:
+            sweep_absolute(g, blocks)
+            real[FLOOR] = 0.0
+            gather_tops(blocks, tops)
 
 
 @kernel()
@@ -229,7 +242,6 @@ def boost(
     max_rounds,
     min_gain,
     zero,
-    bounded,
     share,
     g,
     slots,
@@ -239,6 +251,7 @@ def boost(
     held,
     residual,
     blocks,
+    tops,
     whole,
     real,
     log,
@@ -250,13 +263,13 @@ def boost(
     `zero` is ||v - x||^2 / ||x||^2 at which v is x up to rounding. Returns GROW, with nothing changed, if there is no
     slot left for a visited coordinate or no row in the log.
 
-    With `bounded`, which is for the l1 ball, there is no sweep: the blocks hold upper bounds of |g| outside of the
-    slots, raised by whoever writes into g (`estimates.write`, `rows.row_add_kept`), and ||g||^2 is kept likewise. That
-    is exact, and pays where an iteration writes few coordinates; where it writes more of them, only what exceeds the
+    With `tops`, which is for the l1 ball, there is no sweep: the blocks hold upper bounds of |g| outside of the slots,
+    raised by whoever writes into g (`estimates.write`, `rows.row_add_kept`), and ||g||^2 is kept likewise. That is
+    exact, and pays where an iteration writes few coordinates; where it writes more of them, only what exceeds the
     FLOOR, a `share` of the largest key that is left without a slot.
     """
     count = before = whole[COUNT]
-    keys = blocks.view(np.float64)
+    keys, bounded = blocks.view(np.float64), tops.size > 0
     neutral = 0.0 if kind in (L1, WEIGHTED_L1) else math.inf
     xx = mx = squares = 0.0
     if kind != L1:
@@ -291,7 +304,11 @@ def boost(
     total, alignment, rounds, accepted = 0.0, -1.0, 0, 0
     lam, anew = 0.0, True
     pp = pm = px = 0.0
-    top, block = best_block(kind, g, weights, blocks, bounded, real)
+    if bounded:
+        gather_tops(blocks, tops)
+        top, block = best_bounded(g, blocks, tops, real)
+    else:
+        top, block = largest_block(kind, blocks)
     while rounds < max_rounds and status == DONE:
         if anew:
             pp, pm, px, largest = survey(held, q, x, total, count, residual)
@@ -357,8 +374,11 @@ def boost(
             held[slot] = residual[slot] = g[where]
             slots[where] = slot
             g[where] = neutral
-            keys[where // BLOCK] = scan_block(kind, g, weights, where // BLOCK)
-            top, block = best_block(kind, g, weights, blocks, bounded, real)
+            if bounded:
+                top, block = best_bounded(g, blocks, tops, real)
+            else:
+                keys[where // BLOCK] = scan_block(kind, g, weights, where // BLOCK)
+                top, block = largest_block(kind, blocks)
             if rounds == 1:
                 whole[VERTEX_SLOT] = slot
         if log.shape[0] > 0:

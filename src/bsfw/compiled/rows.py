@@ -163,21 +163,30 @@ def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
 
 
 def row_add_kept(
-    data: Any, indices: Any, indptr: Any, i: Any, coefficient: Any, g: Any, bits: Any, keys: Any, floor: Any
-) -> Any:
+    data: Any, indices: Any, indptr: Any, i: Any, following: Any, coefficient: Any, g: Any, bits: Any, keys: Any,
+    floor: Any,
+) -> Any:  # fmt: skip
     """`row_add` for sparse rows where bounds are kept: those of the blocks are raised where |g| > floor comes in
     outside of the set `bits`, the support, which is rare enough for the branch to be foreseen. Returns by how much
-    ||g||^2 grew."""
+    ||g||^2 grew.
+
+    A g that nobody sweeps is far away: entry by entry those of it are asked for that the row `following` will add to,
+    as only so many can be on their way at once.
+    """
 
 
 @overload(row_add_kept, jit_options=INLINED)
-def _row_add_kept(data, indices, indptr, i, coefficient, g, bits, keys, floor) -> Callable[..., Any]:
-    def dense(data, indices, indptr, i, coefficient, g, bits, keys, floor):
+def _row_add_kept(data, indices, indptr, i, following, coefficient, g, bits, keys, floor) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, following, coefficient, g, bits, keys, floor):
         return np.nan  # a dense row writes all of g, and nobody keeps bounds
 
-    def sparse(data, indices, indptr, i, coefficient, g, bits, keys, floor):
+    def sparse(data, indices, indptr, i, following, coefficient, g, bits, keys, floor):
         grown = 0.0
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+        start, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        ahead, last = np.uint64(indptr[following]) - start, np.uint64(indptr[following + 1])
+        for p in range(start, end):
+            if p + ahead < last:
+                prefetch(g, np.uint64(indices[p + ahead]))
             j = np.uint64(indices[p])
             held, added = g[j], coefficient * data[p]
             value = held + added
@@ -185,6 +194,8 @@ def _row_add_kept(data, indices, indptr, i, coefficient, g, bits, keys, floor) -
             grown += added * (value + held)
             if (abs(value) > floor) & (held_in(bits, j) == 0):
                 keys[j >> BLOCK_BITS] = max(keys[j >> BLOCK_BITS], abs(value))
+        for p in range(end + ahead, last):
+            prefetch(g, np.uint64(indices[p]))
         return grown
 
     return dense if isinstance(indices, types.NoneType) else sparse
@@ -204,22 +215,6 @@ def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
             prefetch(indices, p)
             prefetch_far(data, p)
             prefetch_far(data, p + HALF_LINE)
-
-    return dense if isinstance(indices, types.NoneType) else sparse
-
-
-def ask_for_targets(indices: Any, indptr: Any, i: Any, g: Any) -> Any:
-    """Bring the entries of g that row i adds to on their way to the cache: a g that nobody sweeps is far away."""
-
-
-@overload(ask_for_targets, jit_options=INLINED)
-def _ask_for_targets(indices, indptr, i, g) -> Callable[..., Any]:
-    def dense(indices, indptr, i, g):
-        pass
-
-    def sparse(indices, indptr, i, g):
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            prefetch(g, np.uint64(indices[p]))
 
     return dense if isinstance(indices, types.NoneType) else sparse
 
@@ -306,9 +301,8 @@ def batch_changes(
                 change[first + k] = d
             if factor != 0.0 and d != 0.0:
                 if keys.size > 0:
-                    if first + k + 1 < batch.size:
-                        ask_for_targets(indices, indptr, batch[first + k + 1], g)
-                    grown += row_add_kept(data, indices, indptr, i, factor * d, g, bits, keys, floor)
+                    following = batch[min(first + k + 1, batch.size - 1)]
+                    grown += row_add_kept(data, indices, indptr, i, following, factor * d, g, bits, keys, floor)
                 else:
                     row_add(data, indices, indptr, i, factor * d, g)
     real[SQUARES] += grown
@@ -325,9 +319,10 @@ def add_rows(data, indices, indptr, batch, coefficients, factor, g, bits, keys, 
         if coefficients[k] != 0.0:
             i = member(batch, k)
             if keys.size > 0:
-                if k + 1 < coefficients.size:
-                    ask_for_targets(indices, indptr, member(batch, k + 1), g)
-                grown += row_add_kept(data, indices, indptr, i, factor * coefficients[k], g, bits, keys, floor)
+                following = member(batch, min(k + 1, coefficients.size - 1))
+                grown += row_add_kept(
+                    data, indices, indptr, i, following, factor * coefficients[k], g, bits, keys, floor
+                )
             else:
                 row_add(data, indices, indptr, i, factor * coefficients[k], g)
     real[SQUARES] += grown

@@ -51,7 +51,8 @@ class Work(NamedTuple):
     """Everything that changes: what a checkpoint saves, but for the scratch arrays at the end.
 
     `everyone` has a number per sample: the table of SAG and SAGA, the slopes at L-SVRG's reference point, scratch for
-    the full gradients of the others. `keys` are the `blocks` as floats, empty where no bounds are kept.
+    the full gradients of the others. `keys` are the `blocks` as floats, `tops` the largest of each run of them; both
+    are empty where no bounds are kept.
     `gram` is A^T A over `places` (see the module of that name), so far for `formed` slots; `cursors`, `window` and
     `pair` are its scratch.
     """
@@ -73,6 +74,7 @@ class Work(NamedTuple):
     held: Any
     residual: Any
     blocks: Any
+    tops: Any
     keys: Any
     marked: Any
     bits: Any
