@@ -8,7 +8,7 @@ from .._arrays import Array
 from ..boosting import Direction, zero_squared
 from ..vertices import OneHot, Vertex
 from . import layout
-from .onehot import BLOCK, boost
+from .onehot import BLOCK, LANES, boost
 
 FIRST_ROUNDS = 256
 """Rows of the first log of accepted rounds; a longer boosting is run again with a longer log."""
@@ -26,7 +26,7 @@ def boost_one_hot(
     slots = np.zeros(g.size, dtype=np.uint32)
     slots[support] = np.arange(1, len(support) + 1)
     while True:
-        size = min(g.size, len(support) + rows) + 2
+        size = min(g.size, len(support) + rows) + 2 + LANES
         coordinates, compact = np.zeros(size, dtype=np.int64), np.zeros(size)
         coordinates[1 : len(support) + 1] = support
         compact[1 : len(support) + 1] = flat[support]

@@ -24,7 +24,7 @@ from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
 from ..vertices import OneHot
 from . import kernels, layout, losses, margins, passes
 from .memory import check_memory
-from .onehot import BLOCK, RUN, boost
+from .onehot import BLOCK, LANES, RUN, boost
 from .rows import GROUP, PIECE
 from .work import Model, Rule, Work
 
@@ -272,8 +272,8 @@ class CompiledEngine:
         return code == layout.SEGA or (code in (layout.SAGA, layout.LSVRG) and not self.rule.folds)
 
     def _capacity(self, wanted: int) -> int:
-        """Length of the compact arrays: slot 0, the coordinates, and room for `look` to see that there is some."""
-        return min(wanted, self.n) + 3
+        """Length of the compact arrays: slot 0, the coordinates, room for `look` to see that there is some, zeros."""
+        return min(wanted, self.n) + 3 + LANES
 
     def _work(self) -> Work:
         if not self._scratch:
@@ -304,7 +304,7 @@ class CompiledEngine:
         )
 
     def _grow(self) -> None:
-        capacity = self._capacity(2 * self.memory["x"].size)
+        capacity = self._capacity(3 * self.memory["x"].size // 2)
         for name in ("coordinates", "x", "previous", "q"):
             old = self.memory[name]
             if old.size:

@@ -48,7 +48,7 @@ from .layout import (
     VERTEX_SLOT,
 )
 from .margins import margin_ratio, move_margins
-from .onehot import boost
+from .onehot import LANES, boost
 
 
 @kernel()
@@ -121,7 +121,7 @@ def look(model, rule, work, rate, rng):
             return status
         whole[PHASE] = BOOST
     if whole[PHASE] == BOOST:
-        if whole[COUNT] + 2 >= work.x.size:
+        if whole[COUNT] + 2 + LANES >= work.x.size:
             return GROW
         status = boost(
             rule.kind,

@@ -45,10 +45,14 @@ from .layout import (
 
 BLOCK, RUN = 256, 64
 """Coordinates of which the largest key is stored, and blocks of which the largest bound is."""
+LANES = 16
+"""Numbers that a loop over compact arrays takes at once; one by one the rest of them takes as long as the others."""
 ABSOLUTE = np.int64(0x7FFFFFFFFFFFFFFF)
 """All bits of a float but its sign."""
 NOWHERE = np.int64(0x7FFFFFFFFFFFFFFF)
 """Beyond all coordinates."""
+FAR = np.int64(1 << 62)
+"""Puts a coordinate beyond all others; with NOWHERE in its place the compiler makes branches of a minimum."""
 LOST = 1e-6
 """A kept ||g||^2 that has fallen to less than this fraction of what it was is summed anew."""
 CANCELLED = 1e-4
@@ -89,6 +93,12 @@ def sweep_absolute(g, blocks):
     return total
 
 
+@kernel(forceinline=True)
+def filled(count):
+    """`count`, rounded up to whole vectors. Beyond the coordinates, compact arrays hold zeros."""
+    return (count + LANES - 1) & -LANES
+
+
 @kernel(fastmath={"reassoc", "nsz", "contract"}, forceinline=True)
 def survey(held, q, x, total, count, residual):
     """<psi, psi>, <psi, m>, <psi, x> for psi = q - total x, and m + psi into `residual`, of which the bits of the
@@ -107,11 +117,14 @@ def survey(held, q, x, total, count, residual):
 
 
 @kernel(fastmath={"reassoc", "nsz", "contract"}, forceinline=True)
-def descend(residual, x, lam, count):
-    """`residual` -= lam x; returns the bits of its largest magnitude, as `survey` does."""
+def descend(residual, x, lam, slot, step, count):
+    """`residual` += step at the slot, less lam x; returns the bits of its largest magnitude, as `survey` does.
+
+    The step is taken in the loop, as a vector load would have to wait for a number that was just stored.
+    """
     largest = np.int64(-1)
     for k in range(np.uint64(1), np.uint64(count + 1)):
-        entry = residual[k] - lam * x[k]
+        entry = residual[k] - lam * x[k] + (step if k == np.uint64(slot) else 0.0)
         largest = max(largest, bits_of(entry) & ABSOLUTE)
         residual[k] = entry
     return largest
@@ -132,9 +145,9 @@ def best_held(kind, residual, largest, weights, coordinates, slots, count):
             if key > best or (key == best and coordinates[k] < where):
                 best, slot, where = key, k, coordinates[k]
         return best, slot, where
-    where = NOWHERE
-    for k in range(np.uint64(1), np.uint64(count + 1)):  # without a branch, for it would be foreseen wrongly once
-        where = min(where, coordinates[k] if bits_of(residual[k]) & ABSOLUTE == largest else NOWHERE)
+    where = NOWHERE  # without a branch, for it would be foreseen wrongly once
+    for k in range(np.uint64(1), np.uint64(filled(count) + 1)):
+        where = min(where, coordinates[k] + (0 if bits_of(residual[k]) & ABSOLUTE == largest else FAR))
     slot = np.int64(slots[where])
     return abs(residual[slot]), slot, where
 
@@ -302,7 +315,7 @@ def boost(
     norm_m = math.sqrt(squares)
     status = DONE if math.isfinite(norm_m) else NOT_FINITE
     total, alignment, rounds, accepted = 0.0, -1.0, 0, 0
-    lam, anew = 0.0, True
+    slot, value, lam, anew = 0, 0.0, 0.0, True
     pp = pm = px = 0.0
     if bounded:
         gather_tops(blocks, tops)
@@ -311,9 +324,9 @@ def boost(
         top, block = largest_block(kind, blocks)
     while rounds < max_rounds and status == DONE:
         if anew:
-            pp, pm, px, largest = survey(held, q, x, total, count, residual)
+            pp, pm, px, largest = survey(held, q, x, total, filled(count), residual)
         else:
-            largest = descend(residual, x, lam, count)
+            largest = descend(residual, x, lam, slot, lam * value, filled(count))
         best, slot, where = best_held(kind, residual, largest, weights, coordinates, slots, count)
         # A key equal to that of a neutralised coordinate is no candidate: every coordinate may be in the slots.
         if top > -neutral and top >= best:
@@ -365,7 +378,7 @@ def boost(
                 break
             log[accepted, 1], log[accepted, 2] = value, lam
         if value != 0.0 and slot == 0:
-            if count + 1 >= x.size:
+            if count + 1 + LANES >= x.size:
                 status = GROW
                 break
             count += 1
@@ -387,18 +400,18 @@ def boost(
         anew = anew or phi_squared < CANCELLED * pp or accepted % ROUNDS_AT_ONCE == 0
         pp, pm, px = phi_squared, phi_m, px + lam * (value * xj - xx)
         q[slot] += lam * value
-        residual[slot] += lam * value  # and less lam x, in the next round
         total += lam
         alignment = gained
     q[0] = 0.0
     if accepted > 0:
-        pp, pm, _, _ = survey(held, q, x, total, count, residual)
+        pp, pm, _, _ = survey(held, q, x, total, filled(count), residual)
     for k in range(1, count + 1):
         g[coordinates[k]] = held[k]
     if status != DONE:
         whole[BOUNDED] = 0  # bounds do not hold for the coordinates that lose their slots
         for k in range(before + 1, count + 1):
             slots[coordinates[k]] = 0
+            q[k] = 0.0
         return status
     if bounded:
         real[FLOOR] = max(real[FLOOR], share * top)
