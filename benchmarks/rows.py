@@ -70,7 +70,8 @@ def _settings(sizes: Sizes) -> dict[str, Setting]:
 def rows(sizes: Sizes) -> Iterator[Row]:
     """All rows of a run of the suite."""
     settings = _settings(sizes)
-    twice, often = (replace(sizes, repeats=times * sizes.repeats) for times in (2, 4))  # for close races
+    # For close races many short turns: what slows the machine for a while then falls on both in a turn.
+    twice, often = (replace(sizes, repeats=times * sizes.repeats) for times in (2, 8))
     published = [settings[key] for key in settings if key in ("tau=500", "mushrooms")] or list(settings.values())[:1]
 
     for key, setting in settings.items():
@@ -83,7 +84,7 @@ def rows(sizes: Sizes) -> Iterator[Row]:
         if key not in ("tau=2000", "news20"):
             for estimator in ESTIMATORS:
                 vanilla = Bsfw(estimator, boosted=False)
-                yield _contest("boosting", setting, Bsfw(estimator), vanilla, "<= 1.10", often, 4 * setting.iterations)
+                yield _contest("boosting", setting, Bsfw(estimator), vanilla, "<= 1.10", often, 2 * setting.iterations)
 
     for key, setting in settings.items():
         if key.startswith("tau"):

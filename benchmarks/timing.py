@@ -22,7 +22,7 @@ from .solvers import Accurate, Points, Timed
 Samples = dict[str, list[float]]
 LONGER = 16
 """So many times longer a run is than the shortest, lest the difference of the two be noise."""
-TURN_SECONDS, MOST_RUNS = 0.03, 5
+TURN_SECONDS, MOST_RUNS = 0.015, 5
 """A turn lasts about so long, or takes so many runs: what takes milliseconds may fall on the machine's bad ones."""
 
 
