@@ -159,7 +159,7 @@ class CompiledEngine:
         A = self.objective.A
         if isinstance(A, np.ndarray):
             return False
-        step = times * COLUMNS_A_STEP * margins.mean_length(A.indices, self.n)
+        step = times * COLUMNS_A_STEP * self.objective.column_length
         if self.solver.estimator.name == "sarah":
             step += self.m
         return step < (self.rule.size or self.m) * A.nnz / self.m

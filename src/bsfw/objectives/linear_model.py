@@ -263,6 +263,13 @@ class LinearModel(Objective):
         return np.asfortranarray(self.A) if isinstance(self.A, np.ndarray) else self.A.tocsc()
 
     @cached_property
+    def column_length(self) -> float:
+        """Nonzeros in the column of a random nonzero of sparse data, counted once and kept."""
+        from ..compiled.margins import mean_length
+
+        return float(mean_length(self.A.indices, self.A.shape[1]))
+
+    @cached_property
     def gram(self) -> Array:
         """A^T A as a dense n x n array, made once and kept: ||A d||^2 in O(nonzeros of d squared)."""
         gram = self.A.T @ self.A
