@@ -3,7 +3,8 @@
 Per iteration: a run of T iterations less a run of one iteration (for copt, which counts epochs: of one epoch), divided
 by the difference in iterations. The start (imports, compilation, full pass, conversion of the data) cancels for all
 alike. Competitors take turns, so that a slow minute of the machine falls on all of them; shown are medians, and the
-median of the ratios of the turns. A turn begins when no thread of the one before is at work any more.
+median of the ratios of the turns. A turn begins when no thread of the one before is at work any more. Where the ratios of
+the turns leave open on which side of a bound their median is, more turns are taken, whichever side it seems to be.
 
 To an accuracy: the first time on the solver's clock at which (f - f*)/f* is at most that, medians over the turns. The
 clock stands still while f is evaluated.
@@ -25,6 +26,11 @@ LONGER = 16
 TURN_SECONDS, MOST_RUNS = 0.015, 5
 """A turn lasts about so long, or takes so many runs: what takes milliseconds may fall on the machine's bad ones."""
 
+MOST_TURNS = 6
+"""So many times the wanted number of turns are taken at most, to tell on which side of a bound the median is."""
+SURE = 1.645
+"""Standard deviations: nine in ten times a normal number is that near to its mean."""
+
 
 def wait_for_threads(at_most: float = 0.5) -> None:
     """Return when no thread of this process is at work: those of OpenMP spin for milliseconds after their last task."""
@@ -36,14 +42,31 @@ def wait_for_threads(at_most: float = 0.5) -> None:
             return
 
 
-def interleaved(competitors: dict[str, Callable[[int], float]], repeats: int) -> Samples:
-    """What each competitor measures, called in turn with the number of the repeat."""
+def interleaved(
+    competitors: dict[str, Callable[[int], float]], repeats: int, limit: float | None = None
+) -> Samples:  # fmt: skip
+    """What each competitor measures, called in turn with the number of the repeat.
+
+    If there is a `limit` for the first competitor / the second, there are more repeats while the limit is in the
+    `interval` of the ratios.
+    """
     samples: Samples = {name: [] for name in competitors}
-    for repeat in range(repeats):
+    for repeat in range(repeats if limit is None else MOST_TURNS * repeats):
+        if limit is not None and repeat and repeat % repeats == 0:
+            low, high = interval([a / b for a, b in zip(*samples.values(), strict=True)])
+            if not low <= limit <= high:
+                break
         for name, measure in competitors.items():
             wait_for_threads()
             samples[name].append(measure(repeat))
     return samples
+
+
+def interval(values: Sequence[float]) -> tuple[float, float]:
+    """Between which of the values the median of what they are drawn from lies, nine in ten times if they are many."""
+    ordered = sorted(values)
+    beyond = max(0, math.floor((len(ordered) - SURE * math.sqrt(len(ordered))) / 2) - 1)
+    return ordered[beyond], ordered[-1 - beyond]
 
 
 def medians(samples: Samples) -> dict[str, float]:
@@ -67,8 +90,11 @@ def seconds_per_iteration(solver: Timed, problem: Problem, iterations: int, seed
     return statistics.median(samples)
 
 
-def per_iteration(contest: Sequence[tuple[str, Timed, Problem]], iterations: int, repeats: int) -> Samples:
-    """Seconds per iteration of every competitor on its problem, in turns after a warm-up; the repeat is the seed.
+def per_iteration(
+    contest: Sequence[tuple[str, Timed, Problem]], iterations: int, repeats: int, limit: float | None = None
+) -> Samples:
+    """Seconds per iteration of every competitor on its problem, in turns after a warm-up; the repeat is the seed, and
+    `limit` is that of `interleaved`.
 
     All make at least `LONGER` times as many iterations as the shortest run of any of them.
     """
@@ -82,6 +108,7 @@ def per_iteration(contest: Sequence[tuple[str, Timed, Problem]], iterations: int
             for name, solver, problem in contest
         },
         repeats,
+        limit,
     )
 
 

@@ -13,7 +13,7 @@ from benchmarks import curves, data, literal, solvers, timing
 from benchmarks.data import Problem, Sizes
 from benchmarks.reference import liblinear, reference
 from benchmarks.reports import write_json
-from benchmarks.rows import Row, rows
+from benchmarks.rows import Row, limit_of, rows
 
 TINY = Sizes(
     m=300, n=200, per_row=10, batch=30, taus=(20.0,), wide=(200, 400), tall=40_000, text_iterations=10,
@@ -153,7 +153,7 @@ def test_short_runs_are_repeated_within_a_turn_and_their_median_counts(monkeypat
     now = [0.0]
     monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
     for runs, expected, left in (
-        ([0.01, 0.013, 0.012, 0.01], 0.012, 1),  # the turn is over before the last
+        ([0.005, 0.008, 0.007, 0.01], 0.007, 1),  # the turn is over before the last
         ([0.001, 0.003, 0.002, 0.001, 0.004, 9.0], 0.002, 1),  # as many as there may be
         ([8.0, 9.0], 8.0, 1),
     ):
@@ -192,6 +192,34 @@ def test_competitors_take_turns():
     samples = timing.interleaved({"a": lambda k: order.append("a") or k, "b": lambda k: order.append("b") or -k}, 3)
     assert order == ["a", "b"] * 3
     assert timing.medians(samples) == {"a": 1, "b": -1}
+
+
+@pytest.mark.parametrize(
+    ("ratios", "turns"),
+    [
+        ([1.0, 1.05, 1.09], 3),  # all below the limit
+        ([1.12, 1.2, 1.15], 3),  # all above
+        ([1.0, 1.12, 1.05, 1.06, 1.07, 1.04, 1.01, 1.02, 1.03], 9),  # after six it is open, after nine no longer
+        ([1.0, 1.2] * 50, 18),  # never
+    ],
+)
+def test_more_turns_are_taken_while_the_side_of_the_limit_is_open(ratios, turns):
+    ours = iter(ratios)
+    samples = timing.interleaved({"ours": lambda k: next(ours), "peer": lambda k: 1.0}, 3, limit=1.1)
+    assert samples["ours"] == ratios[:turns]
+    assert len(samples["peer"]) == turns
+
+
+def test_the_interval_holds_the_median_nine_times_in_ten():
+    rng = np.random.default_rng(0)
+    for n in (12, 48):
+        draws = rng.exponential(size=(4000, n))
+        inside = np.mean([low <= np.log(2) <= high for low, high in map(timing.interval, draws)])
+        assert 0.88 < inside < 0.97
+
+
+def test_bounds_become_limits_of_ours_over_peer():
+    assert [limit_of(bound) for bound in ("<= 1.10", ">= 20", "")] == [1.10, 0.05, None]
 
 
 def test_a_turn_begins_when_no_thread_of_the_one_before_is_at_work(monkeypatch):
