@@ -3,8 +3,8 @@
 Per iteration: a run of T iterations less a run of one iteration (for copt, which counts epochs: of one epoch), divided
 by the difference in iterations. The start (imports, compilation, full pass, conversion of the data) cancels for all
 alike. Competitors take turns, so that a slow minute of the machine falls on all of them; shown are medians, and the
-median of the ratios of the turns. A turn begins when no thread of the one before is at work any more. Where the ratios of
-the turns leave open on which side of a bound their median is, more turns are taken, whichever side it seems to be.
+median of the ratios of the turns. A turn begins when no thread of the one before is at work any more. Where the ratios
+of the turns leave open on which side of a bound their median is, more turns are taken, whichever side it seems to be.
 
 To an accuracy: the first time on the solver's clock at which (f - f*)/f* is at most that, medians over the turns. The
 clock stands still while f is evaluated.
@@ -42,9 +42,7 @@ def wait_for_threads(at_most: float = 0.5) -> None:
             return
 
 
-def interleaved(
-    competitors: dict[str, Callable[[int], float]], repeats: int, limit: float | None = None
-) -> Samples:  # fmt: skip
+def interleaved(competitors: dict[str, Callable[[int], float]], repeats: int, limit: float | None = None) -> Samples:
     """What each competitor measures, called in turn with the number of the repeat.
 
     If there is a `limit` for the first competitor / the second, there are more repeats while the limit is in the
