@@ -311,18 +311,13 @@ class CompiledEngine:
                 self.memory[name] = np.zeros(capacity, dtype=old.dtype)
                 self.memory[name][: old.size] = old
 
-    def _slope(self, z: Array, rows: slice) -> Array:
-        weight = self.objective.sample_weight
-        slope = self.objective._phi_prime(z, self.model.y[rows])
-        return slope if weight is None else weight[rows] * slope
-
     def _full_pass(self) -> None:
         """The slopes of all samples and the full gradient, where the kernel asked for them."""
         memory, whole = self.memory, self.memory["whole"]
         x = memory["previous"] if whole[layout.PASS_AT_PREVIOUS] else memory["x"]
         passes.slopes(
             self.model, self._scratch["slots"], memory["coordinates"], whole[layout.COUNT], x, memory["margins"],
-            float(memory["real"][layout.MARGIN_SCALE]), self._slope, memory["everyone"],
+            float(memory["real"][layout.MARGIN_SCALE]), memory["everyone"],
         )  # fmt: skip
         passes.gradient(self.model, memory["everyone"], memory["g"])
         whole[layout.SAMPLE_GRADIENTS] += self.m

@@ -16,6 +16,7 @@ from numba import types
 from numba.extending import overload
 
 from .._arrays import Array
+from . import losses
 from ._jit import kernel
 from .rows import INLINED, column_entry, column_span, member, row_dot
 from .work import Model
@@ -51,12 +52,6 @@ def _split(work: Callable[[int, int], None], size: int, entries: int) -> None:
 
 
 @kernel()
-def _margins_between(data, indices, indptr, slots, coordinates, count, x, first, last, out):
-    for i in range(first, last):
-        out[i] = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
-
-
-@kernel()
 def _margins_by_columns(data, indices, indptr, coordinates, count, x, out):
     """out = A x by the columns in the support."""
     out[:] = 0.0
@@ -64,6 +59,25 @@ def _margins_by_columns(data, indices, indptr, coordinates, count, x, out):
         start, end = column_span(data, indptr, coordinates[k])
         for p in range(start, end):
             out[np.uint64(member(indices, p))] += x[k] * column_entry(data, coordinates[k], p)
+
+
+@kernel()
+def _slopes_between(model, slots, coordinates, count, x, by_rows, margins, scale, first, last, out):
+    """The slopes of these blocks of ROWS samples, from their rows, the margins, or the margins in `out`."""
+    for start in range(first * ROWS, min(last * ROWS, out.size), ROWS):
+        part = out[start : start + ROWS]
+        if margins.size > 0:
+            for i in range(part.size):
+                part[i] = scale * margins[start + i]
+        elif by_rows:
+            for i in range(part.size):
+                part[i] = row_dot(
+                    model.data, model.indices, model.indptr, start + i, slots, coordinates, count, x
+                )  # fmt: skip
+        losses.derivatives(model.loss, part, model.y[start : start + ROWS], model.parameter)
+        if model.sample_weight.size > 0:
+            for i in range(part.size):
+                part[i] *= model.sample_weight[start + i]
 
 
 def _weighted_columns(
@@ -131,22 +145,12 @@ def rows_adjoint(data, indices, indptr, slopes, factor, out):
 
 
 def slopes(
-    model: Model,
-    slots: Array,
-    coordinates: Array,
-    count: int,
-    x: Array,
-    margins: Array,
-    scale: float,
-    slope: Callable[[Array, slice], Array],
-    out: Array,
+    model: Model, slots: Array, coordinates: Array, count: int, x: Array, margins: Array, scale: float, out: Array
 ) -> None:
     """out[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form; A x is scale margins where these are kept.
 
-    `slope(z, rows)` turns the margins of these rows into slopes: NumPy's exponential takes many numbers at once, which
-    a loop of ours does not. Rows come in fixed blocks, so that threads do not change what it is given.
+    Samples come in fixed blocks, so that threads do not change which of them the machine takes at once.
     """
-    size = model.y.size
     data, indices, indptr = model.columns, model.column_indices, model.column_indptr
     by_rows = not margins.size
     if by_rows and indptr is not None and data.size:
@@ -156,16 +160,9 @@ def slopes(
             _margins_by_columns(data, indices, indptr, coordinates, count, x, out)
 
     def part(first: int, last: int) -> None:
-        for block in range(first, last):
-            start, stop = block * ROWS, min(size, (block + 1) * ROWS)
-            rows = slice(start, stop)
-            if by_rows:
-                _margins_between(
-                    model.data, model.indices, model.indptr, slots, coordinates, count, x, start, stop, out
-                )
-            out[rows] = slope(scale * margins[rows] if margins.size else out[rows], rows)
+        _slopes_between(model, slots, coordinates, count, x, by_rows, margins, scale, first, last, out)
 
-    _split(part, -(-size // ROWS), model.data.size)
+    _split(part, -(-out.size // ROWS), model.data.size if by_rows else out.size)
 
 
 def gradient(model: Model, slopes: Array, g: Array) -> None:
