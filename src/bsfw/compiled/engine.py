@@ -315,10 +315,7 @@ class CompiledEngine:
         """The slopes of all samples and the full gradient, where the kernel asked for them."""
         memory, whole = self.memory, self.memory["whole"]
         x = memory["previous"] if whole[layout.PASS_AT_PREVIOUS] else memory["x"]
-        passes.slopes(
-            self.model, self._scratch["slots"], memory["coordinates"], whole[layout.COUNT], x, memory["margins"],
-            float(memory["real"][layout.MARGIN_SCALE]), memory["everyone"],
-        )  # fmt: skip
+        passes.slopes(self.model, self._work(), x)
         passes.gradient(self.model, memory["everyone"], memory["g"])
         whole[layout.SAMPLE_GRADIENTS] += self.m
         whole[layout.FULL_GRADIENTS] += 1

@@ -18,8 +18,10 @@ from numba.extending import overload
 from .._arrays import Array
 from . import losses
 from ._jit import kernel
-from .rows import INLINED, column_entry, column_span, member, row_dot
-from .work import Model
+from .layout import COUNT, MARGIN_SCALE
+from .margins import image_of
+from .rows import INLINED, row_dot
+from .work import Model, Work
 
 PARALLEL = 200_000
 """Entries of the data below which one thread is faster than several."""
@@ -49,16 +51,6 @@ def _split(work: Callable[[int, int], None], size: int, entries: int) -> None:
         pool = _pools[os.getpid()] = ThreadPoolExecutor(cores(), thread_name_prefix="bsfw")
     bounds = [size * k // (4 * threads) for k in range(4 * threads + 1)]
     list(pool.map(work, bounds[:-1], bounds[1:]))
-
-
-@kernel()
-def _margins_by_columns(data, indices, indptr, coordinates, count, x, out):
-    """out = A x by the columns in the support."""
-    out[:] = 0.0
-    for k in range(1, count + 1):
-        start, end = column_span(data, indptr, coordinates[k])
-        for p in range(start, end):
-            out[np.uint64(member(indices, p))] += x[k] * column_entry(data, coordinates[k], p)
 
 
 @kernel()
@@ -144,23 +136,25 @@ def rows_adjoint(data, indices, indptr, slopes, factor, out):
             out[np.uint64(indices[p])] += coefficient * data[p]
 
 
-def slopes(
-    model: Model, slots: Array, coordinates: Array, count: int, x: Array, margins: Array, scale: float, out: Array
-) -> None:
-    """out[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form; A x is scale margins where these are kept.
+def slopes(model: Model, work: Work, x: Array) -> None:
+    """everyone[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form; by the margins where they are kept.
 
     Samples come in fixed blocks, so that threads do not change which of them the machine takes at once.
     """
-    data, indices, indptr = model.columns, model.column_indices, model.column_indptr
-    by_rows = not margins.size
-    if by_rows and indptr is not None and data.size:
-        held = coordinates[1 : count + 1]
-        by_rows = COLUMNS_FIRST * int((indptr[held + 1] - indptr[held]).sum()) >= data.size
+    count, out = work.whole[COUNT], work.everyone
+    by_rows = not work.margins.size
+    if by_rows and model.column_indptr is not None and model.columns.size:
+        held = work.coordinates[1 : count + 1]
+        entries = int((model.column_indptr[held + 1] - model.column_indptr[held]).sum())
+        by_rows = COLUMNS_FIRST * entries >= model.columns.size
         if not by_rows:
-            _margins_by_columns(data, indices, indptr, coordinates, count, x, out)
+            image_of(model, work, x, 1.0, out)
 
     def part(first: int, last: int) -> None:
-        _slopes_between(model, slots, coordinates, count, x, by_rows, margins, scale, first, last, out)
+        _slopes_between(
+            model, work.slots, work.coordinates, count, x, by_rows, work.margins, work.real[MARGIN_SCALE], first, last,
+            out,
+        )  # fmt: skip
 
     _split(part, -(-out.size // ROWS), model.data.size if by_rows else out.size)
 
