@@ -505,3 +505,9 @@ def test_bad_input_gets_its_own_sentence(arguments, error, sentence):
 def test_huge_weights_do_not_overflow():
     objective = LeastSquares(np.eye(2), [1.0, 3.0], sample_weight=[1e308, 1e308])
     assert objective.value(np.zeros(2)) == pytest.approx(2.5)
+
+
+def test_column_length_is_that_of_the_column_of_a_random_nonzero():
+    A = sp.random(40, 30, density=0.2, random_state=1, format="csr")
+    lengths = np.diff(A.tocsc().indptr)
+    assert Logistic(A, np.ones(40)).column_length == pytest.approx(lengths @ lengths / A.nnz)
