@@ -152,7 +152,7 @@ def test_files_that_are_no_checkpoints_are_refused(tmp_path, classification):
 
 
 def with_entry(position, value):
-    return lambda whole: np.where(np.arange(whole.size) == position, value, whole)
+    return lambda array: np.where(np.arange(array.size) == position % array.size, value, array)
 
 
 DAMAGES = {
@@ -167,6 +167,8 @@ DAMAGES = {
     "a vertex beyond x": ("whole", with_entry(layout.VERTEX, 10**6)),
     "a coordinate beyond x": ("coordinates", lambda coordinates: coordinates + 10**6),
     "a coordinate twice": ("coordinates", lambda coordinates: 0 * coordinates),
+    "one in a slot that is not used": ("coordinates", with_entry(-1, 10**6)),
+    "a vertex in such a slot": ("q", with_entry(-1, 1.0)),
     "samples that are none": ("batch", lambda batch: batch + np.uint32(10**6)),
     "an array missing": ("g", None),
 }

@@ -44,7 +44,9 @@ def _outside(memory: dict[str, Any], population: int) -> str:
         return "a counter is out of its range"
     if not (0 <= whole[VERTEX] < n and 0 <= whole[VERTEX_SLOT] <= count):
         return "the vertex is out of its range"
-    coordinates = memory["coordinates"][1 : count + 1]
-    if np.any((coordinates < 0) | (coordinates >= n)) or len(np.unique(coordinates)) < count:
+    coordinates = memory["coordinates"]
+    if np.any((coordinates < 0) | (coordinates >= n)) or len(np.unique(coordinates[1 : count + 1])) < count:
         return "the coordinates are not distinct ones of x"
+    if np.any(memory["x"][count + 1 :]) or np.any(memory["q"][count + 1 :]):
+        return "there are numbers beyond the last coordinate"  # where kernels count on zeros
     return "the batch is out of its range" if np.any(memory["batch"] >= population) else ""
