@@ -234,6 +234,9 @@ def test_margins_follow_from_the_start_where_columns_are_very_short(kind, step):
     runs = both_runs(objective, bsfw.L1Ball(30.0), kind(batch_size=60), iterations=40, step=step)
     state, history = runs[1]
     assert state.memory["margins"].size == m
+    if step == "image":  # steps have a vector of m for A vbar, and the support has outgrown its Gram matrix
+        assert state.engine._has_room()
+        assert state.memory["whole"][layout.COUNT] > len(state.engine._gram["gram"])
     assert_same_run(runs, tolerance=1e-9)
     np.testing.assert_allclose(margins_of(state), objective.margins(history[margins_at(state)][0]), atol=1e-10)
 
@@ -336,6 +339,7 @@ def test_the_gram_matrix_of_the_support_grows_with_it_while_it_has_room(dense, r
     runs = both_runs(objective, bsfw.L1Ball(radius), bsfw.SAG(batch_size=200), iterations=40)
     assert_same_run(runs, tolerance=1e-9)
     engine = runs[1][0].engine
+    assert not engine._has_room()
     count, formed = int(engine.memory["whole"][layout.COUNT]), int(engine._gram["formed"][0])
     assert (formed == count) is fits
     assert formed > 4

@@ -266,6 +266,11 @@ class CompiledEngine:
             "window": np.zeros(WINDOW if side else 0),
         }
 
+    def _has_room(self) -> bool:
+        """Whether steps in the image may take one more vector of m, which saves them one of two passes over the
+        columns of their vertices: three vectors of n and three of m are what a run may take."""
+        return self.rule.image and not self._small and self.n > self.m
+
     def _keeps_changes(self) -> bool:
         """Whether an iteration asks what the one before it changed."""
         code = self.rule.estimator
@@ -284,7 +289,7 @@ class CompiledEngine:
             blocks = np.zeros(-(-self.n // BLOCK), dtype=np.int64)
             self._scratch = {
                 "slots": slots,
-                "image": np.zeros(self.m if self._uses_image else 0),
+                "image": np.zeros(self.m if self._uses_image or self._has_room() else 0),
                 "blocks": blocks,
                 "tops": np.zeros(-(-blocks.size // RUN) if self.rule.bounded else 0, dtype=np.int64),
                 "keys": blocks[: blocks.size if self.rule.bounded else 0].view(np.float64),

@@ -88,31 +88,60 @@ def sum_of_squares(z):
     return total
 
 
+@kernel(fastmath={"reassoc", "contract"})
+def squares_apart(z, scale, other):
+    """||z||^2 and ||scale z - other||^2."""
+    squares = apart = 0.0
+    for i in range(z.size):
+        difference = scale * z[i] - other[i]
+        squares += z[i] * z[i]
+        apart += difference * difference
+    return squares, apart
+
+
+@kernel(fastmath={"reassoc", "contract"})
+def column_products(model, j, z):
+    """<A[:, j], z> and ||A[:, j]||^2. O(nonzeros of the column)."""
+    start, end = column_span(model.columns, model.column_indptr, j)
+    dot = squares = 0.0
+    for p in range(start, end):
+        entry = column_entry(model.columns, j, p)
+        dot += entry * z[np.uint64(member(model.column_indices, p))]
+        squares += entry * entry
+    return dot, squares
+
+
 @kernel()
 def margin_ratio(model, work):
     """||A(s - x)||^2 and ||A d~||^2 by the margins.
 
-    They are left at A(x - vbar), vbar = q / LAMBDA, which takes no other vector of m; `move_margins` goes on.
+    A vbar, vbar = q / LAMBDA, goes into `image`; where there is no such vector of m, the margins themselves are left at
+    A(x - vbar). `move_margins` goes on.
     """
-    total, value = work.real[LAMBDA], work.real[VALUE]
-    scale, squares = work.real[MARGIN_SCALE], sum_of_squares(work.margins)
-    start, end = column_span(model.columns, model.column_indptr, work.whole[VERTEX])
-    dot = column_squares = 0.0
-    for p in range(start, end):
-        entry = column_entry(model.columns, work.whole[VERTEX], p)
-        dot += entry * work.margins[np.uint64(member(model.column_indices, p))]
-        column_squares += entry * entry
-    towards_s = scale * scale * squares - 2.0 * value * scale * dot + value * value * column_squares
-    shift_margins(model, work, -1.0 / (total * scale))
-    return towards_s, scale * scale * sum_of_squares(work.margins)
+    z, total, value, scale = work.margins, work.real[LAMBDA], work.real[VALUE], work.real[MARGIN_SCALE]
+    dot, column_squares = column_products(model, work.whole[VERTEX], z)
+    if work.image.size > 0:
+        image_of(model, work, work.q, 1.0 / total, work.image)
+        squares, towards_d = squares_apart(z, scale, work.image)
+    else:
+        squares = sum_of_squares(z)
+        shift_margins(model, work, -1.0 / (total * scale))
+        towards_d = scale * scale * sum_of_squares(z)
+    return scale * scale * squares - 2.0 * value * scale * dot + value * value * column_squares, towards_d
 
 
 @kernel()
 def move_margins(model, rule, work, boosted, gamma):
-    """From A(x - vbar) on to the margins of the next x, or back to those of x where another step is taken or the
-    estimator asks for them once more."""
-    real, whole = work.real, work.whole
-    if boosted and rule.estimator != LSVRG and rule.estimator != SARAH:
+    """From where `margin_ratio` left them on to the margins of the next x, or back to those of x where another step is
+    taken or the estimator asks for them once more."""
+    real, whole, z, image = work.real, work.whole, work.margins, work.image
+    onward = boosted and rule.estimator != LSVRG and rule.estimator != SARAH
+    if onward:
         real[MARGIN_SCALE] *= 1.0 - gamma
         whole[MARGINS_AT] = whole[ITERATION] + 1
-    shift_margins(model, work, 1.0 / (real[LAMBDA] * real[MARGIN_SCALE]))
+    if image.size == 0:
+        shift_margins(model, work, 1.0 / (real[LAMBDA] * real[MARGIN_SCALE]))
+    elif onward:
+        factor = gamma / real[MARGIN_SCALE]
+        for i in range(z.size):
+            z[i] += factor * image[i]

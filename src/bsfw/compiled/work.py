@@ -53,6 +53,7 @@ class Work(NamedTuple):
     `everyone` has a number per sample: the table of SAG and SAGA, the slopes at L-SVRG's reference point, scratch for
     the full gradients of the others. `keys` are the `blocks` as floats, `tops` the largest of each run of them; both
     are empty where no bounds are kept.
+    `image` is for A vbar, where a step asks for it and there is room.
     `gram` is A^T A over `places` (see the module of that name), so far for `formed` slots; `cursors`, `window` and
     `pair` are its scratch.
     """
