@@ -19,7 +19,7 @@ from .layout import FLOOR, SQUARES
 
 INLINED: Any = {"forceinline": True, "_nrt": False}
 """As `kernel`, and inside of whoever calls."""
-AHEAD = 4
+AHEAD = 16
 """Rows by which `ask_for_row` runs ahead."""
 PIECE = np.uint64(256)
 """Entries of a row that `rare_dots` looks at before it reads those it found."""
@@ -212,7 +212,7 @@ def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
 
     def sparse(data, indices, indptr, i):
         for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1]), LINE):
-            prefetch(indices, p)
+            prefetch_far(indices, p)
             prefetch_far(data, p)
             prefetch_far(data, p + HALF_LINE)
 
@@ -311,15 +311,18 @@ def batch_changes(
 
 @kernel()
 def add_rows(data, indices, indptr, batch, coefficients, factor, g, bits, keys, real):
-    """g += factor * sum_k coefficients[k] a_i over the samples i of the batch; with `keys` as `batch_changes` does."""
+    """g += factor * sum_k coefficients[k] a_i over the samples i of the batch; with `keys` as `batch_changes` does.
+
+    From the last to the first: if this batch was the one before, its last rows and what they wrote are still near.
+    """
     grown, floor = 0.0, real[FLOOR]
-    for k in range(coefficients.size):
-        if k + AHEAD < coefficients.size:
-            ask_for_row(data, indices, indptr, member(batch, k + AHEAD))
+    for k in range(coefficients.size - 1, -1, -1):
+        if k >= AHEAD:
+            ask_for_row(data, indices, indptr, member(batch, k - AHEAD))
         if coefficients[k] != 0.0:
             i = member(batch, k)
             if keys.size > 0:
-                following = member(batch, min(k + 1, coefficients.size - 1))
+                following = member(batch, max(k - 1, 0))
                 grown += row_add_kept(
                     data, indices, indptr, i, following, factor * coefficients[k], g, bits, keys, floor
                 )
