@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any
@@ -86,6 +87,8 @@ class Sizes:
         Iterations of a timed run on the sparse text-like sets and on mushrooms.
     repeats : int
         Timed runs of every competitor, of which the median counts.
+    patience : float
+        Seconds for more runs of a row where the first leave open on which side of its bound it is.
     cap : float
         Seconds after which a run to an accuracy is given up.
     everything : bool
@@ -102,14 +105,15 @@ class Sizes:
     text_iterations: int = 400
     small_iterations: int = 2000
     repeats: int = 5
+    patience: float = math.inf
     cap: float = 60.0
     everything: bool = True
 
 
 FULL = Sizes()
 QUICK = Sizes(
-    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, repeats=3, cap=6.0,
-    everything=False,
+    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, repeats=3, patience=4.0,
+    cap=6.0, everything=False,
 )  # fmt: skip
 
 

@@ -159,7 +159,7 @@ def _contest(
     def measure() -> Samples:
         problem = setting.make(sizes)
         contest = [("ours", ours, problem), ("peer", peer, problem)]
-        return timing.per_iteration(contest, iterations, sizes.repeats, limit_of(bound))
+        return timing.per_iteration(contest, iterations, sizes.repeats, limit_of(bound), sizes.patience)
 
     return Row(family, setting.label, ours.name, peer.name, bound, "us", measure)
 
@@ -214,7 +214,7 @@ def _boost_call(make: MakeProblem, sizes: Sizes, in_run: bool) -> Samples:
 def _scaling(estimator: str, sizes: Sizes) -> Samples:
     few, many = (data.wide(sizes, n) for n in sizes.wide)
     contest = [("ours", Bsfw(estimator), many), ("peer", Bsfw(estimator), few)]
-    return timing.per_iteration(contest, max(140, 2 * sizes.text_iterations), 2 * sizes.repeats, 2.0)
+    return timing.per_iteration(contest, max(140, 2 * sizes.text_iterations), 2 * sizes.repeats, 2.0, sizes.patience)
 
 
 def _cold_start(estimator: str, what: str, sizes: Sizes) -> Samples:

@@ -4,7 +4,8 @@ Per iteration: a run of T iterations less a run of one iteration (for copt, whic
 by the difference in iterations. The start (imports, compilation, full pass, conversion of the data) cancels for all
 alike. Competitors take turns, so that a slow minute of the machine falls on all of them; shown are medians, and the
 median of the ratios of the turns. A turn begins when no thread of the one before is at work any more. Where the ratios
-of the turns leave open on which side of a bound their median is, more turns are taken, whichever side it seems to be.
+of the turns leave open on which side of a bound their median is, more turns are taken, whichever side it seems to be,
+for as long as there is patience.
 
 To an accuracy: the first time on the solver's clock at which (f - f*)/f* is at most that, medians over the turns. The
 clock stands still while f is evaluated.
@@ -42,17 +43,25 @@ def wait_for_threads(at_most: float = 0.5) -> None:
             return
 
 
-def interleaved(competitors: dict[str, Callable[[int], float]], repeats: int, limit: float | None = None) -> Samples:
+def interleaved(
+    competitors: dict[str, Callable[[int], float]],
+    repeats: int,
+    limit: float | None = None,
+    patience: float = math.inf,
+) -> Samples:
     """What each competitor measures, called in turn with the number of the repeat.
 
     If there is a `limit` for the first competitor / the second, there are more repeats while the limit is in the
-    `interval` of the ratios.
+    `interval` of the ratios, for `patience` seconds.
     """
     samples: Samples = {name: [] for name in competitors}
+    end = math.inf
     for repeat in range(repeats if limit is None else MOST_TURNS * repeats):
+        if repeat == repeats:
+            end = time.perf_counter() + patience
         if limit is not None and repeat and repeat % repeats == 0:
             low, high = interval([a / b for a, b in zip(*samples.values(), strict=True)])
-            if not low <= limit <= high:
+            if not low <= limit <= high or time.perf_counter() > end:
                 break
         for name, measure in competitors.items():
             wait_for_threads()
@@ -89,10 +98,14 @@ def seconds_per_iteration(solver: Timed, problem: Problem, iterations: int, seed
 
 
 def per_iteration(
-    contest: Sequence[tuple[str, Timed, Problem]], iterations: int, repeats: int, limit: float | None = None
+    contest: Sequence[tuple[str, Timed, Problem]],
+    iterations: int,
+    repeats: int,
+    limit: float | None = None,
+    patience: float = math.inf,
 ) -> Samples:
-    """Seconds per iteration of every competitor on its problem, in turns after a warm-up; the repeat is the seed, and
-    `limit` is that of `interleaved`.
+    """Seconds per iteration of every competitor on its problem, in turns after a warm-up; the repeat is the seed,
+    `limit` and `patience` are those of `interleaved`.
 
     All make at least `LONGER` times as many iterations as the shortest run of any of them.
     """
@@ -107,6 +120,7 @@ def per_iteration(
         },
         repeats,
         limit,
+        patience,
     )
 
 

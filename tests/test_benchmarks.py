@@ -210,6 +210,20 @@ def test_more_turns_are_taken_while_the_side_of_the_limit_is_open(ratios, turns)
     assert len(samples["peer"]) == turns
 
 
+def test_more_turns_are_taken_only_for_as_long_as_there_is_patience(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(timing, "wait_for_threads", lambda: None)
+    monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
+
+    def ours(k):
+        now[0] += 1.0
+        return 1.0 + 0.2 * (k % 2)
+
+    turns = [len(timing.interleaved({"ours": ours, "peer": lambda k: 1.0}, 3, 1.1, patience)["ours"])
+             for patience in (0.5, 3.5, 7.0, 100.0)]  # fmt: skip
+    assert turns == [6, 9, 12, 18]
+
+
 def test_the_interval_holds_the_median_nine_times_in_ten():
     rng = np.random.default_rng(0)
     for n in (12, 48):
