@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import bsfw
 from bsfw.boosting import boost
+from bsfw.compiled import engine as engine_module
 from bsfw.compiled import layout
 from bsfw.compiled.rows import PIECE
 
@@ -239,6 +240,17 @@ def test_margins_follow_from_the_start_where_columns_are_very_short(kind, step):
         assert state.memory["whole"][layout.COUNT] > len(state.engine._gram["gram"])
     assert_same_run(runs, tolerance=1e-9)
     np.testing.assert_allclose(margins_of(state), objective.margins(history[margins_at(state)][0]), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
+def test_large_batches_are_taken_in_parts(kind, monkeypatch):
+    monkeypatch.setattr(engine_module, "MOST_AT_ONCE", 17)
+    m, n = 300, 12_000
+    y = np.where(np.arange(m) % 3 == 0, 1.0, -1.0)
+    objective = bsfw.Logistic(sp.random(m, n, density=25 / n, random_state=4, format="csr"), y)
+    runs = both_runs(objective, bsfw.L1Ball(30.0), kind(batch_size=60), iterations=20)
+    assert runs[1][0].memory["margins"].size == m
+    assert_same_run(runs, tolerance=1e-9)
 
 
 def margins_of(state):

@@ -10,7 +10,7 @@ from numba.core.dispatcher import Dispatcher
 
 import bsfw
 from bsfw._sampling import draw
-from bsfw.compiled import estimates, gram, kernels, losses, margins, onehot, rows
+from bsfw.compiled import estimates, gram, kernels, layout, losses, margins, onehot, rows
 
 M, N = 4_000, 30_000
 ESTIMATORS = [
@@ -76,7 +76,9 @@ def test_kernels_neither_allocate_nor_count_references():
     compiled = numba.njit(_nrt=False)(rows.add_rows.py_func)
     indices, numbers = np.zeros(2, dtype=np.int32), np.zeros(32)
     words = np.zeros(2, dtype=np.uint64)
-    compiled(numbers, indices, indices, indices[:1], numbers[:1], 1.0, numbers, words, numbers, numbers)
+    compiled(
+        numbers, indices, indices, indices[:1], numbers[:1], 1.0, numbers, words, numbers, numbers, indices, numbers
+    )
     code = compiled.inspect_llvm(compiled.signatures[0])
     assert "prefetch" in code
     assert "NRT_incref" not in code
@@ -98,6 +100,28 @@ def test_rows_outside_of_the_batches_are_never_read(objective):
         engine.forward(state, iterations, bsfw.Limits(max_iter=iterations))
         engine.publish(state)
         found.append((state.x, engine.estimate(state)))
+    np.testing.assert_array_equal(found[1], found[0])
+    assert np.isfinite(found).all()
+
+
+def test_rows_of_samples_that_have_not_changed_are_never_read():
+    """Where margins give the slopes: most rows have no entry in the support."""
+    A = sp.random(300, 12_000, density=25 / 12_000, random_state=4, format="csr")
+    y, found, visited = np.where(np.arange(300) % 2, 1.0, -1.0), [], np.empty(0)
+    for poisoned in (False, True):
+        objective = bsfw.Logistic(A.copy(), y)
+        solver = bsfw.Solver(objective, bsfw.L1Ball(30.0), bsfw.SAG(batch_size=60), horizon=100)
+        state = solver.init(rng=0)
+        engine = solver.engine(state)
+        engine.forward(state, 1, bsfw.Limits(max_iter=20))  # with the full pass of the table
+        if poisoned:
+            unmoved = A[:, visited].count_nonzero(axis=1) == 0
+            assert unmoved.mean() > 0.3
+            objective.A.data[np.repeat(unmoved, np.diff(objective.A.indptr))] = np.nan
+        engine.forward(state, 20, bsfw.Limits(max_iter=20))
+        visited = state.memory["coordinates"][1 : state.memory["whole"][layout.COUNT] + 1]
+        assert state.memory["margins"].size > 0
+        found.append(engine.estimate(state))
     np.testing.assert_array_equal(found[1], found[0])
     assert np.isfinite(found).all()
 

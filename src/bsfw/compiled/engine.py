@@ -25,7 +25,7 @@ from ..vertices import OneHot
 from . import kernels, layout, losses, margins, passes
 from .memory import check_memory
 from .onehot import BLOCK, LANES, RUN, boost
-from .rows import GROUP, PIECE
+from .rows import GROUP, MOST_AT_ONCE, PIECE
 from .work import Model, Rule, Work
 
 if TYPE_CHECKING:
@@ -287,6 +287,7 @@ class CompiledEngine:
             slots[self.memory["coordinates"][1 : count + 1]] = np.arange(1, count + 1)
             self.memory["whole"][layout.BOUNDED] = 0
             blocks = np.zeros(-(-self.n // BLOCK), dtype=np.int64)
+            at_once = max(GROUP, min(self.rule.size, MOST_AT_ONCE))
             self._scratch = {
                 "slots": slots,
                 "image": np.zeros(self.m if self._uses_image or self._has_room() else 0),
@@ -296,9 +297,10 @@ class CompiledEngine:
                 "marked": np.zeros(self.rule.population // 64 + 1 if self.rule.size else 0, dtype=np.uint64),
                 "bits": np.zeros(0 if isinstance(self.objective.A, np.ndarray) else self.n // 64 + 2, dtype=np.uint64),
                 "pair": np.zeros((2, len(self._gram["gram"]))),
-                "here": np.zeros(GROUP),
-                "there": np.zeros(GROUP),
-                "labels": np.zeros(GROUP),
+                "here": np.zeros(at_once),
+                "there": np.zeros(at_once),
+                "labels": np.zeros(at_once),
+                "samples": np.zeros(at_once, dtype=np.uint32),
                 "found": np.zeros(int(PIECE), dtype=np.uint64),
                 "log": np.empty((0, 3)),
             }

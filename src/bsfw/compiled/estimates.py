@@ -88,6 +88,7 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
     rare = work.bits.size > 0 and (whole[CROWDED] < 2 or whole[ITERATION] % LOOK_AGAIN == 0)
     if rare or rule.bounded:
         mark_support(work)
+    earlier = work.everyone if other.size > 0 else work.everyone[:0]
     hits = batch_changes(
         model.data,
         model.indices,
@@ -109,7 +110,7 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         store,
         work.margins,
         work.real[MARGIN_SCALE],
-        work.everyone if other.size > 0 else work.everyone[:0],
+        earlier,
         factor,
         work.change,
         work.g,
@@ -118,6 +119,7 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         work.here,
         work.there,
         work.labels,
+        work.samples,
         work.found,
     )
     if rare:
@@ -146,7 +148,7 @@ def combine_table(model, work, factor):
     work.g[:] = 0.0
     add_rows(
         model.data, model.indices, model.indptr, None, work.everyone, factor, work.g, work.bits, work.keys[:0],
-        work.real,
+        work.real, work.samples, work.here,
     )  # fmt: skip
     forget_bounds(work)
 
@@ -245,7 +247,10 @@ def estimate(model, rule, work, rate, rng):
             settle(g, work.base, b / m if rule.estimator == SAGA else 0.0)
         else:
             back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
-            add_rows(model.data, model.indices, model.indptr, batch, change, back, g, work.bits, work.keys, real)
+            add_rows(
+                model.data, model.indices, model.indptr, batch, change, back, g, work.bits, work.keys, real,
+                work.samples, work.here,
+            )  # fmt: skip
     draw(rng, m, work.marked, batch)
     if rule.estimator == SARAH:
         add_batch(model, rule, work, work.previous, table[:0], 1.0, False, 1.0 / b)

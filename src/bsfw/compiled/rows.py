@@ -23,8 +23,8 @@ AHEAD = 16
 """Rows by which `ask_for_row` runs ahead."""
 PIECE = np.uint64(256)
 """Entries of a row that `rare_dots` looks at before it reads those it found."""
-GROUP = 16
-"""Samples of a batch whose slopes are formed at once."""
+GROUP, MOST_AT_ONCE = 16, 1024
+"""Samples of a batch whose slopes are formed at once, from their rows, and from margins at most."""
 LINE, HALF_LINE = np.uint64(16), np.uint64(8)
 """Entries per cache line of 32-bit indices, and of 64-bit data."""
 BLOCK_BITS = np.uint64(8)
@@ -243,9 +243,28 @@ def _column_entry(data, j, p) -> Callable[..., Any]:
 
 
 @kernel()
+def add_samples(data, indices, indptr, samples, coefficients, count, ask, g, bits, keys, floor):
+    """g += sum_k coefficients[k] a_i over the first `count` samples i. With `keys` as `row_add_kept` does; returns by
+    how much ||g||^2 grew then. `ask` says that the rows are far away."""
+    grown = 0.0
+    if ask:
+        for k in range(min(AHEAD, count)):
+            ask_for_row(data, indices, indptr, samples[k])
+    for k in range(count):
+        if ask and k + AHEAD < count:
+            ask_for_row(data, indices, indptr, samples[k + AHEAD])
+        if keys.size > 0:
+            following = samples[min(k + 1, count - 1)]
+            grown += row_add_kept(data, indices, indptr, samples[k], following, coefficients[k], g, bits, keys, floor)
+        else:
+            row_add(data, indices, indptr, samples[k], coefficients[k], g)
+    return grown
+
+
+@kernel()
 def batch_changes(
     data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, rare, other, table,
-    unit, store, margins, scale, earlier, factor, change, g, keys, real, here, there, labels, found,
+    unit, store, margins, scale, earlier, factor, change, g, keys, real, here, there, labels, samples, found,
 ):  # fmt: skip
     """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), its change from an old slope (into
     change[k], where that is kept), and g += factor change a_i, while the row is in the cache.
@@ -254,18 +273,21 @@ def batch_changes(
     is not used. Table and changes are in units of `unit`. With `margins` no row is read for the slope: <a_i, x> is
     scale margins[i], and that of `other` is in `earlier`. With `rare` rows are taken to have few entries in the
     support, the set `bits` (`rare_dots`). Returns how many they had. With `keys` the bounds of |g| and ||g||^2 are
-    kept in them and in `real`, as `onehot.boost` says. `here`, `there` and `labels` have room for a GROUP of samples,
-    whose slopes are formed together, while their rows are in the nearest cache.
+    kept in them and in `real`, as `onehot.boost` says. `here`, `there`, `labels` and `samples` have room for those
+    whose slopes are formed together: a GROUP, while their rows are in the nearest cache, or many by margins, as those
+    that have not changed, and only the slopes tell which, need no row at all.
     """
-    weighted, hits, grown, floor = weight.size > 0, 0, 0.0, real[FLOOR]
-    for k in range(min(AHEAD, batch.size)):
-        ask_for_row(data, indices, indptr, batch[k])
-    for first in range(0, batch.size, GROUP):
-        size = min(GROUP, batch.size - first)
+    weighted, hits, grown, follows = weight.size > 0, 0, 0.0, margins.size > 0
+    group = here.size if follows else GROUP
+    if not follows:
+        for k in range(min(AHEAD, batch.size)):
+            ask_for_row(data, indices, indptr, batch[k])
+    for first in range(0, batch.size, group):
+        size = min(group, batch.size - first)
         for k in range(size):
             i = batch[first + k]
             labels[k] = y[i]
-            if margins.size > 0:
+            if follows:
                 here[k] = scale * margins[i]
                 if earlier.size > 0:
                     there[k] = earlier[i]
@@ -281,13 +303,12 @@ def batch_changes(
                 here[k], there[k] = row_dots(data, indices, indptr, i, slots, coordinates, count, x, other)
             else:
                 here[k] = row_dot(data, indices, indptr, i, slots, coordinates, count, x)
-        losses.derivatives(loss, here, labels, parameter)  # of what is left from the last group, too
+        losses.derivatives(loss, here[:group], labels, parameter)  # of what is left from the last group, too
         if other.size > 0:
-            losses.derivatives(loss, there, labels, parameter)
+            losses.derivatives(loss, there[:group], labels, parameter)
+        changed = 0
         for k in range(size):
             i, d = batch[first + k], here[k]
-            if margins.size > 0 and first + k + AHEAD < batch.size:
-                ask_for_row(data, indices, indptr, batch[first + k + AHEAD])
             if other.size > 0:
                 d -= there[k]
             if weighted:
@@ -299,33 +320,25 @@ def batch_changes(
                     table[i] = fresh
             if change.size > 0:
                 change[first + k] = d
-            if factor != 0.0 and d != 0.0:
-                if keys.size > 0:
-                    following = batch[min(first + k + 1, batch.size - 1)]
-                    grown += row_add_kept(data, indices, indptr, i, following, factor * d, g, bits, keys, floor)
-                else:
-                    row_add(data, indices, indptr, i, factor * d, g)
+            samples[changed], here[changed] = i, factor * d  # without a branch, for it would be foreseen wrongly
+            changed += here[changed] != 0.0
+        grown += add_samples(data, indices, indptr, samples, here, changed, follows, g, bits, keys, real[FLOOR])
     real[SQUARES] += grown
     return hits
 
 
 @kernel()
-def add_rows(data, indices, indptr, batch, coefficients, factor, g, bits, keys, real):
+def add_rows(data, indices, indptr, batch, coefficients, factor, g, bits, keys, real, samples, scaled):
     """g += factor * sum_k coefficients[k] a_i over the samples i of the batch; with `keys` as `batch_changes` does.
 
     From the last to the first: if this batch was the one before, its last rows and what they wrote are still near.
+    `samples` and `scaled` are scratch for those that are added at once.
     """
-    grown, floor = 0.0, real[FLOOR]
-    for k in range(coefficients.size - 1, -1, -1):
-        if k >= AHEAD:
-            ask_for_row(data, indices, indptr, member(batch, k - AHEAD))
-        if coefficients[k] != 0.0:
-            i = member(batch, k)
-            if keys.size > 0:
-                following = member(batch, max(k - 1, 0))
-                grown += row_add_kept(
-                    data, indices, indptr, i, following, factor * coefficients[k], g, bits, keys, floor
-                )
-            else:
-                row_add(data, indices, indptr, i, factor * coefficients[k], g)
-    real[SQUARES] += grown
+    for last in range(coefficients.size, 0, -samples.size):
+        count = 0
+        for k in range(last - 1, max(last - samples.size, 0) - 1, -1):
+            samples[count], scaled[count] = member(batch, k), factor * coefficients[k]
+            count += scaled[count] != 0.0
+        real[SQUARES] += add_samples(
+            data, indices, indptr, samples, scaled, count, True, g, bits, keys, real[FLOOR]
+        )  # fmt: skip

@@ -88,5 +88,6 @@ class Work(NamedTuple):
     here: Any
     there: Any
     labels: Any
+    samples: Any
     found: Any
     log: Any
