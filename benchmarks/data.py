@@ -112,7 +112,7 @@ class Sizes:
 
 FULL = Sizes()
 QUICK = Sizes(
-    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, repeats=3, patience=4.0,
+    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, repeats=3, patience=8.0,
     cap=6.0, everything=False,
 )  # fmt: skip
 
