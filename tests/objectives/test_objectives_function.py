@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bsfw.objectives import Counts, Function, LeastSquares
+from bsfw.objectives import Counts, Function, LeastSquares, Objective
 
 A = np.random.default_rng(0).standard_normal((8, 3))
 Y = np.random.default_rng(1).standard_normal(8)
@@ -187,3 +187,19 @@ def test_constants_are_what_the_user_states():
 def test_bad_input_gets_its_own_sentence(arguments, error, sentence):
     with pytest.raises(error, match=sentence):
         Function(**{"fun": fun, **arguments})
+
+
+def test_an_objective_says_what_it_does_not_offer():
+    class OnlyValues(Objective):
+        def _value(self, x):
+            return float(np.sum(x))
+
+    objective, x, some = OnlyValues(), np.ones(3), np.array([0])
+    assert not any((objective.has_gradient, objective.has_batches, objective.has_partial_derivatives))
+    for call, what in (
+        (lambda: objective.gradient(x), "no gradient"),
+        (lambda: objective.batch_gradient(x, some), "no gradients of batches"),
+        (lambda: objective.partial_derivatives(x, some), "no partial derivatives"),
+    ):
+        with pytest.raises(NotImplementedError, match=f"OnlyValues has {what}"):
+            call()

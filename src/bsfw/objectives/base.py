@@ -79,19 +79,20 @@ class Objective(ABC):
     def __init__(self) -> None:
         self.counts = Counts()
 
-    # What a subclass implements. `_value` is the only one that every objective has.
+    # What a subclass implements. `_value` is the only one that every objective has; what it leaves out of the others it
+    # does not offer (`_offers`), and a solver that needs it says so before the run.
 
     @abstractmethod
     def _value(self, x: Array) -> float: ...
 
     def _gradient(self, x: Array) -> Array:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no gradient.")
 
     def _batch_gradient(self, x: Array, batch: Array) -> Array:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no gradients of batches.")
 
     def _partial_derivatives(self, x: Array, coordinates: Array) -> Array:
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no partial derivatives.")
 
     def _forward_differences(self, x: Array, coordinates: Array, step: float) -> Array:
         base = self._value(x)
