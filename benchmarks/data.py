@@ -47,6 +47,11 @@ class Problem:
         return bsfw.Logistic(self.A, self.y)
 
     @cached_property
+    def start(self) -> Array:
+        """x^0 of a run of bsfw. Kept, as it takes a full gradient, which is not in the time of an iteration either."""
+        return bsfw.Solver(self.objective, bsfw.L1Ball(self.tau)).init().x
+
+    @cached_property
     def smoothness(self) -> float:
         return self.objective.smoothness()
 
@@ -112,7 +117,7 @@ class Sizes:
 
 FULL = Sizes()
 QUICK = Sizes(
-    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, repeats=3, patience=8.0,
+    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, repeats=3, patience=6.0,
     cap=6.0, everything=False,
 )  # fmt: skip
 

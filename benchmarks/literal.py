@@ -175,8 +175,8 @@ def decay(estimator: str, boosted: bool, q: float, horizon: int) -> Callable[[in
 def run(
     A: Any, y: Array, tau: float, *, estimator: str, batch: int, iterations: int, boosted: bool = True, seed: int = 0
 ) -> tuple[Array, Array, float]:
-    """Algorithm BSFW, or vanilla stochastic Frank-Wolfe. Returns x^T, the last estimate, and the seconds it took."""
-    started = time.perf_counter()
+    """Algorithm BSFW, or vanilla stochastic Frank-Wolfe. Returns x^T, the last estimate, and the seconds it took after
+    the first iteration."""
     data = Data(A, y, batch, seed)
     eta_at = decay(estimator, boosted, batch / data.m, iterations)
     x = np.zeros(data.n)
@@ -185,6 +185,8 @@ def run(
     x[j] = -tau if m[j] >= 0 else tau
     gradients = ESTIMATORS[estimator](data, x)
     for t in range(iterations):
+        if t <= 1:
+            started = time.perf_counter()
         m, eta = next(gradients), min(1.0, eta_at(t))
         if boosted:
             direction, s, _ = boost(m, x, tau)

@@ -71,16 +71,16 @@ def _peaks(m: int, n: int) -> dict[str, dict[str, float]]:
     found = {}
     for name in ESTIMATORS:
         solver = Bsfw(name)
-        solver.seconds(problem, 3, 0)
+        solver.run(problem.objective, problem, 0, max_iter=3)
         gc.collect()
         before = _resident("VmRSS", reset=True)
-        solver.seconds(problem, 3, 0)
+        solver.run(problem.objective, problem, 0, max_iter=3)
         resident = _resident("VmHWM") - before
         traced = []
         for case in (problem, tiny):
-            solver.seconds(case, 3, 0)
+            solver.run(case.objective, case, 0, max_iter=3)
             tracemalloc.start()
-            solver.seconds(case, 3, 0)
+            solver.run(case.objective, case, 0, max_iter=3)
             traced.append(tracemalloc.get_traced_memory()[1])
             tracemalloc.stop()
         found[name] = {"traced": (traced[0] - traced[1]) / vector, "resident": resident / vector}

@@ -1,7 +1,8 @@
 """The competitors: bsfw, the literal transcription, and other people's solvers, behind two questions.
 
-`seconds` answers how long a run of so many iterations takes; `points` gives (seconds, relative suboptimality) on the
-way to an accuracy, with the metrics off the clock. A peer that cannot be imported raises `Unavailable`.
+`seconds` answers how long a run of so many iterations takes after its start; `points` gives (seconds, relative
+suboptimality) on the way to an accuracy, with the metrics off the clock. A peer that cannot be imported raises
+`Unavailable`.
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ class Timed(Protocol):
     def name(self) -> str: ...
 
     def seconds(self, problem: Problem, iterations: int, seed: int) -> tuple[float, int]:
-        """Time of a run, metrics excluded, and the number of iterations it really made."""
+        """Time of a run after its start, metrics excluded, and how many iterations that is of.
+
+        The start is the first iteration (of copt, which counts epochs: the first epoch) and all that comes before it.
+        """
 
 
 class Accurate(Protocol):
@@ -108,23 +112,38 @@ class Bsfw:
         method = self.estimator or {"auto": "FW", "short": "FW short step"}.get(self.step, f"FW {self.step}")
         return f"bsfw {'boosted' if self.boosted else 'vanilla'} {method}"
 
-    def _run(self, objective: bsfw.Logistic, problem: Problem, seed: int, **limits: Any) -> bsfw.Result:
-        estimator = ESTIMATORS[self.estimator](problem.batch) if self.estimator else None
-        return bsfw.minimize(
-            objective, bsfw.L1Ball(problem.tau), estimator=estimator, max_rounds=None if self.boosted else 1,
-            step=self.step, rng=seed, **limits,
-        )  # fmt: skip
+    def _choices(self, problem: Problem) -> dict[str, Any]:
+        return {
+            "estimator": ESTIMATORS[self.estimator](problem.batch) if self.estimator else None,
+            "max_rounds": None if self.boosted else 1,
+            "step": self.step,
+        }
+
+    def run(self, objective: bsfw.Logistic, problem: Problem, seed: int, **limits: Any) -> bsfw.Result:
+        """What a user would call."""
+        return bsfw.minimize(objective, bsfw.L1Ball(problem.tau), rng=seed, **self._choices(problem), **limits)
 
     def seconds(self, problem: Problem, iterations: int, seed: int) -> tuple[float, int]:
-        result = self._run(problem.objective, problem, seed, max_iter=iterations, record_every=iterations)
-        return result.seconds, result.nit
+        """Of the loop that `run` goes through, without the values and gaps that it looks at off the clock."""
+        solver = bsfw.Solver(problem.objective, bsfw.L1Ball(problem.tau), horizon=iterations, **self._choices(problem))
+        state, limits = solver.init(problem.start, rng=seed), bsfw.Limits(max_iter=iterations)
+        engine = solver.engine(state)
+        clock = []
+        for end in (1, iterations):
+            while state.iteration < end:
+                direction = engine.look(state)
+                assert direction is not None
+                engine.advance(state, direction)
+                engine.forward(state, end, limits)
+            clock.append(state.seconds)
+        return clock[1] - clock[0], iterations - 1
 
     def points(self, problem: Problem, accuracy: float, seed: int, cap: float) -> Points:
         """On a fresh objective, with its setup on the clock: what is derived from the data counts, too."""
         every = RECORD_EVERY if self.estimator else RECORD_EVERY_EXACT
-        self.seconds(problem, 2, seed)  # imports and compilation
+        self.run(problem.objective, problem, seed, max_iter=2)  # imports and compilation
         started = time.perf_counter()
-        first = self._run(bsfw.Logistic(problem.A, problem.y), problem, seed, max_iter=1)
+        first = self.run(bsfw.Logistic(problem.A, problem.y), problem, seed, max_iter=1)
         setup = time.perf_counter() - started - first.seconds - first.check_seconds  # beyond bsfw's own clock
         clock = Clock(problem, accuracy, cap, every)
 
@@ -135,7 +154,7 @@ class Bsfw:
 
         limit = 10**6 if self.estimator else 10**5
         objective = bsfw.Logistic(problem.A, problem.y)
-        self._run(objective, problem, seed, max_iter=limit, record_every=every, callback=record)
+        self.run(objective, problem, seed, max_iter=limit, record_every=every, callback=record)
         return clock.points
 
 
@@ -155,7 +174,16 @@ class Literal:
             problem.A, problem.y, problem.tau, estimator=self.estimator, batch=problem.batch, iterations=iterations,
             boosted=self.boosted, seed=seed,
         )  # fmt: skip
-        return seconds, iterations
+        return seconds, iterations - 1
+
+
+def _after_start(run: Callable[[int], None], end: int) -> float:
+    """Seconds of a run of that length, less those of one of length 1: for peers that cannot be asked in between."""
+    clock = [time.perf_counter()]
+    for length in (1, end):
+        run(length)
+        clock.append(time.perf_counter())
+    return (clock[2] - clock[1]) - (clock[1] - clock[0])
 
 
 class _Reached(Exception):
@@ -178,11 +206,9 @@ class CoptStochastic:
 
     def seconds(self, problem: Problem, iterations: int, seed: int) -> tuple[float, int]:
         per_epoch = problem.A.shape[0] // problem.batch
-        epochs = max(1, round(iterations / per_epoch))
+        epochs = max(2, round(iterations / per_epoch))
         _for_copt(problem)
-        started = time.perf_counter()
-        self._run(problem, epochs)
-        return time.perf_counter() - started, epochs * per_epoch
+        return _after_start(lambda end: self._run(problem, end), epochs), (epochs - 1) * per_epoch
 
     def points(self, problem: Problem, accuracy: float, seed: int, cap: float) -> Points:
         self._run(problem, 1)  # compilation
@@ -217,9 +243,7 @@ class CoptDeterministic:
 
     def seconds(self, problem: Problem, iterations: int, seed: int) -> tuple[float, int]:
         _ = _for_copt(problem), problem.smoothness
-        started = time.perf_counter()
-        self._run(problem, iterations)
-        return time.perf_counter() - started, iterations
+        return _after_start(lambda end: self._run(problem, end), iterations), iterations - 1
 
     def points(self, problem: Problem, accuracy: float, seed: int, cap: float) -> Points:
         _ = _for_copt(problem), problem.smoothness

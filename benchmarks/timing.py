@@ -1,11 +1,11 @@
 """How times are taken, the same for every competitor.
 
-Per iteration: a run of T iterations less a run of one iteration (for copt, which counts epochs: of one epoch), divided
-by the difference in iterations. The start (imports, compilation, full pass, conversion of the data) cancels for all
-alike. Competitors take turns, so that a slow minute of the machine falls on all of them; shown are medians, and the
-median of the ratios of the turns. A turn begins when no thread of the one before is at work any more. Where the ratios
-of the turns leave open on which side of a bound their median is, more turns are taken, whichever side it seems to be,
-for as long as there is patience.
+Per iteration: the time of a run after its first iteration (for copt, which counts epochs: a run of T epochs less a run
+of one), divided by the iterations in it. The start (imports, compilation, full pass, conversion of the data) is in
+nobody's time. Competitors take turns, so that a slow minute of the machine falls on all of them; shown are medians, and
+the median of the ratios of the turns. A turn begins when no thread of the one before is at work any more. Where the
+ratios of the turns leave open on which side of a bound their median is, more turns are taken, whichever side it seems
+to be, for as long as there is patience.
 
 To an accuracy: the first time on the solver's clock at which (f - f*)/f* is at most that, medians over the turns. The
 clock stands still while f is evaluated.
@@ -23,7 +23,7 @@ from .solvers import Accurate, Points, Timed
 
 Samples = dict[str, list[float]]
 LONGER = 16
-"""So many times longer a run is than the shortest, lest the difference of the two be noise."""
+"""So many times longer a run is than the shortest, lest its start be most of it."""
 TURN_SECONDS, MOST_RUNS = 0.015, 5
 """A turn lasts about so long, or takes so many runs: what takes milliseconds may fall on the machine's bad ones."""
 
@@ -86,14 +86,12 @@ def ratio(over: Sequence[float], under: Sequence[float]) -> float:
 
 
 def seconds_per_iteration(solver: Timed, problem: Problem, iterations: int, seed: int) -> float:
-    """(time of a long run - time of the shortest) / (difference in iterations); the median of several if they are
-    short."""
+    """Seconds after the start / iterations in them; the median of several runs if they are short."""
     samples: list[float] = []
     started = time.perf_counter()
     while not samples or (len(samples) < MOST_RUNS and time.perf_counter() - started < TURN_SECONDS):
-        short, few = solver.seconds(problem, 1, seed)
-        long, many = solver.seconds(problem, iterations, seed)
-        samples.append((long - short) / (many - few))
+        seconds, made = solver.seconds(problem, iterations, seed)
+        samples.append(seconds / made)
     return statistics.median(samples)
 
 
@@ -109,7 +107,7 @@ def per_iteration(
 
     All make at least `LONGER` times as many iterations as the shortest run of any of them.
     """
-    shortest = [solver.seconds(problem, 1, 0)[1] for _, solver, problem in contest]
+    shortest = [solver.seconds(problem, 2, 0)[1] for _, solver, problem in contest]
     iterations = max(iterations, LONGER * max(shortest))
     return interleaved(
         {

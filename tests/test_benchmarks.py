@@ -14,6 +14,7 @@ from benchmarks.data import Problem, Sizes
 from benchmarks.reference import liblinear, reference
 from benchmarks.reports import write_json
 from benchmarks.rows import Row, limit_of, rows
+from bsfw.compiled.engine import CompiledEngine
 
 TINY = Sizes(
     m=300, n=200, per_row=10, batch=30, taus=(20.0,), wide=(200, 400), tall=40_000, text_iterations=10,
@@ -131,14 +132,57 @@ def test_gap_bounds_the_suboptimality_and_points_are_scaled_into_the_ball(proble
     np.testing.assert_array_equal(problem.into_ball(inside), inside)
 
 
-def test_a_time_per_iteration_does_not_contain_the_start():
-    class Fake:
-        name = "fake"
+def test_the_time_of_bsfw_does_not_contain_the_start(problem, monkeypatch):
+    """The clock stands at 7 after the first iteration and goes on by 0.5 for each that follows."""
+    solver, forward = solvers.Bsfw("SAG"), CompiledEngine.forward
 
-        def seconds(self, problem, iterations, seed):
-            return 7.0 + 0.5 * iterations, iterations
+    def clocked(engine, state, until, limits):
+        forward(engine, state, until, limits)
+        state.seconds = 7.0 + 0.5 * (state.iteration - 1)
 
-    assert timing.seconds_per_iteration(Fake(), None, 100, 0) == pytest.approx(0.5)
+    monkeypatch.setattr(CompiledEngine, "forward", clocked)
+    assert solver.seconds(problem, 20, 0) == pytest.approx((9.5, 19))
+
+
+def test_the_time_of_bsfw_is_of_the_iterations_that_minimize_makes(problem, monkeypatch):
+    seen, forward = [], CompiledEngine.forward
+
+    def watched(engine, state, until, limits):
+        forward(engine, state, until, limits)
+        engine.publish(state)
+        seen.append(state)
+
+    monkeypatch.setattr(CompiledEngine, "forward", watched)
+    for solver in (solvers.Bsfw("SAGA"), solvers.Bsfw("SAG", boosted=False), solvers.Bsfw(None, step="line-search")):
+        seen.clear()
+        solver.seconds(problem, 20, 3)
+        result = solver.run(problem.objective, problem, 3, max_iter=20)
+        np.testing.assert_array_equal(seen[0].x, result.x)
+        assert seen[0].iteration == 20
+
+
+def test_the_time_of_a_peer_does_not_contain_the_start(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(solvers.time, "perf_counter", lambda: now[0])
+
+    def run(length):
+        now[0] += 7.0 + 0.5 * length
+
+    assert solvers._after_start(run, 20) == pytest.approx(0.5 * 19)
+
+
+def test_the_time_of_the_transcription_does_not_contain_the_start(problem, monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(literal.time, "perf_counter", lambda: now[0])
+
+    def estimates(data, x):
+        now[0] += 7.0
+        while True:
+            now[0] += 0.5
+            yield np.ones_like(x)
+
+    monkeypatch.setitem(literal.ESTIMATORS, "SAGA", estimates)
+    assert solvers.Literal("SAGA").seconds(problem, 20, 0) == pytest.approx((0.5 * 19, 19))
 
 
 def test_short_runs_are_repeated_within_a_turn_and_their_median_counts(monkeypatch):
@@ -146,9 +190,9 @@ def test_short_runs_are_repeated_within_a_turn_and_their_median_counts(monkeypat
         name = "uneven"
 
         def seconds(self, problem, iterations, seed):
-            lasted = next(times) if iterations > 1 else 0.0
+            lasted = next(times)
             now[0] += lasted
-            return lasted, iterations
+            return lasted, iterations - 1
 
     now = [0.0]
     monkeypatch.setattr(timing.time, "perf_counter", lambda: now[0])
@@ -171,19 +215,19 @@ def test_all_run_much_longer_than_the_shortest_run_of_any(monkeypatch):
         name = "epochs"
 
         def seconds(self, problem, iterations, seed):
-            made.append(27 * max(1, round(iterations / 27)))
-            return 100.0 + made[-1], made[-1]
+            made.append(27 * max(2, round(iterations / 27)))
+            return made[-1] - 27.0, made[-1] - 27
 
     class Single:
         name = "single"
 
         def seconds(self, problem, iterations, seed):
             made.append(iterations)
-            return 1.0 + iterations, iterations
+            return iterations - 1.0, iterations - 1
 
     made = []
     samples = timing.per_iteration([("ours", Single(), None), ("peer", Epochs(), None)], 60, 1)
-    assert made == [1, 27, 1, 432, 27, 432]  # a warm-up, then a short and a long run of each
+    assert made == [2, 54, 432, 432]  # a warm-up and a long run of each
     assert samples == {"ours": [1.0], "peer": [1.0]}
 
 
