@@ -1,4 +1,4 @@
-"""Compiled losses against those of the objectives, and the exponential that they are made of."""
+"""Compiled losses and lines against those of the objectives, and the exponential that they are made of."""
 
 import math
 
@@ -9,7 +9,10 @@ from hypothesis import strategies as st
 
 import bsfw
 from bsfw.compiled.engine import LOSSES
+from bsfw.compiled.lines import BLOCK, CompiledLine
 from bsfw.compiled.losses import derivatives, exp_of_negative
+from bsfw.objectives.base import Counts
+from bsfw.objectives.linear_model import LinearLine
 
 
 @given(st.lists(st.floats(max_value=0.0, min_value=-708.0), min_size=1, max_size=64))
@@ -37,3 +40,21 @@ def test_slopes_of_many_samples_at_once_are_those_of_the_objective(loss):
     found = z.copy()
     derivatives(LOSSES[loss], found, y, parameters.get(loss, 0.0))
     np.testing.assert_allclose(found, objective._phi_prime(z, y), rtol=1e-14, atol=1e-300)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("m", [1, BLOCK, 2 * BLOCK + 37])
+def test_derivatives_along_a_line_are_those_of_the_objective(loss, m, weighted):
+    rng = np.random.default_rng(9)
+    y = np.where(rng.random(m) > 0.5, 1.0, -1.0) if loss is bsfw.Logistic else rng.random(m)
+    objective = loss(rng.standard_normal((m, 3)), y, sample_weight=rng.random(m) + 0.1 if weighted else None)
+    solver = bsfw.Solver(objective, bsfw.L1Ball(1.0), step="line-search", engine="compiled")
+    z, dz = rng.standard_normal((2, m))
+    line, expected = CompiledLine(objective, solver.engine(solver.init()).model, z, dz), LinearLine(objective, z, dz)
+    for gamma in (0.0, 0.3, 1.0):
+        assert line.derivative(gamma) == pytest.approx(expected.derivative(gamma), rel=1e-11, abs=1e-14)
+    counts = Counts()
+    with objective.counting(counts):
+        line.derivative(0.5)
+    assert (counts.sample_gradients, counts.full_gradients) == (m, 1)

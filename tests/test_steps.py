@@ -4,6 +4,7 @@ from literal import align, norm
 from scipy.optimize import minimize_scalar
 
 import bsfw
+from bsfw.steps import _derivative_zero
 
 BALL = bsfw.L1Ball(3.0)
 
@@ -80,6 +81,20 @@ def test_exact_line_search_finds_the_minimiser_on_the_segment(classification):
     assert 0 < move.gamma < 1
     assert move.gamma == pytest.approx(best.x, abs=1e-6)
     assert objective.counts.function_values + objective.counts.full_gradients > 0
+
+
+def test_exact_line_search_asks_for_no_derivative_twice():
+    class Parabola:
+        """Of f(gamma) = (gamma - 0.3)^2 + (gamma - 0.3)^4, whose minimiser is 0.3."""
+
+        def derivative(self, gamma):
+            asked.append(gamma)
+            return 2 * (gamma - 0.3) + 4 * (gamma - 0.3) ** 3
+
+    asked = []
+    assert _derivative_zero(Parabola()) == pytest.approx(0.3, abs=1e-12)
+    assert asked[:2] == [1.0, 0.0]
+    assert len(set(asked)) == len(asked) > 3
 
 
 def test_line_search_reverts_when_the_minimiser_is_at_one():

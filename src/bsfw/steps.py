@@ -177,13 +177,19 @@ class LineSearch(Step):
 
 
 def _derivative_zero(line: Line) -> float:
-    if line.derivative(1.0) <= 0:
+    ends = {1.0: line.derivative(1.0)}
+    if ends[1.0] <= 0:
         return 1.0
-    if line.derivative(0.0) >= 0:  # the slope was negative by rounding only
+    ends[0.0] = line.derivative(0.0)
+    if ends[0.0] >= 0:  # the slope was negative by rounding only
         return 0.0
     from scipy.optimize import brentq
 
-    return float(brentq(line.derivative, 0.0, 1.0, xtol=1e-14, rtol=1e-12))
+    def derivative(gamma: float) -> float:
+        # brentq begins by asking for both ends, and each answer costs a gradient.
+        return ends[gamma] if gamma in ends else line.derivative(gamma)
+
+    return float(brentq(derivative, 0.0, 1.0, xtol=1e-14, rtol=1e-12))
 
 
 def _armijo(line: Line, slope: float) -> float:

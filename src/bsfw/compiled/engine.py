@@ -17,12 +17,13 @@ from ..estimators.base import BatchEstimator, CoordinateEstimator
 from ..estimators.lsvrg import CoinEstimator
 from ..estimators.sag import refresh_period
 from ..objectives.base import Counts
-from ..objectives.linear_model import LinearLine, LinearModel
+from ..objectives.linear_model import LinearModel
 from ..objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
 from ..results import Status
 from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
 from ..vertices import OneHot
 from . import kernels, layout, losses, margins, passes
+from .lines import CompiledLine
 from .memory import check_memory
 from .onehot import BLOCK, LANES, RUN, boost
 from .rows import GROUP, MOST_AT_ONCE, PIECE
@@ -397,16 +398,16 @@ class CompiledEngine:
                 work = self._work()
                 z = work.real[layout.MARGIN_SCALE] * work.margins
 
-                def along() -> LinearLine:
+                def along() -> CompiledLine:
                     margins.image_of(self.model, work, work.q, 1.0 / work.real[layout.LAMBDA], work.image)
-                    return LinearLine(self.objective, z, work.image - z)
+                    return CompiledLine(self.objective, self.model, z, work.image - z)
 
-                def towards_vertex() -> LinearLine:
+                def towards_vertex() -> CompiledLine:
                     work.image[:] = 0.0
                     margins.column_add(
                         self.model, work.whole[layout.VERTEX], work.real[layout.VALUE], work.image
                     )  # fmt: skip
-                    return LinearLine(self.objective, z, work.image - z)
+                    return CompiledLine(self.objective, self.model, z, work.image - z)
 
                 move = rule.search(direction, along, towards_vertex)
             else:

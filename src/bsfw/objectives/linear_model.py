@@ -38,7 +38,11 @@ class LinearLine(Line):
         m = self.objective.n_samples
         self.objective.counts.sample_gradients += m
         self.objective.counts.full_gradients += 1
-        return float(np.vdot(self.objective._slopes(self._z + gamma * self._dz, None), self._dz)) / m
+        return self._slope(gamma) / m
+
+    def _slope(self, gamma: float) -> float:
+        """m times the derivative."""
+        return float(np.vdot(self.objective._slopes(self._z + gamma * self._dz, None), self._dz))
 
 
 class LinearModel(Objective):
