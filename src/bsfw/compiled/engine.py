@@ -211,6 +211,7 @@ class CompiledEngine:
             else:
                 columns = (A.data[:0], A.indices[:0], A.indptr[:0])
         weight = objective.sample_weight
+        signs = objective.y if isinstance(objective, Logistic) else objective.y[:0]
         return Model(
             data=rows[0],
             indices=rows[1],
@@ -219,6 +220,7 @@ class CompiledEngine:
             column_indices=columns[1],
             column_indptr=columns[2],
             y=np.asarray(objective.y, dtype=np.float64),
+            signs=np.asarray(signs, dtype=np.int8),
             sample_weight=np.empty(0) if weight is None else np.asarray(weight, dtype=np.float64),
             loss=LOSSES[type(objective)],
             parameter=float(objective._parameters()[0]) if objective._parameters() else 0.0,

@@ -94,6 +94,7 @@ def add_batch(model, rule, work, other, table, unit, store, factor):
         model.indices,
         model.indptr,
         model.y,
+        model.signs,
         model.sample_weight,
         model.loss,
         model.parameter,

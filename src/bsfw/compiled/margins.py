@@ -43,20 +43,18 @@ def column_add(model, j, coefficient, z):
 
 
 @kernel()
-def image_of(model, work, x, factor, z):
-    """z = factor A x for a point in compact form."""
-    z[:] = 0.0
+def add_image(model, work, x, factor, z):
+    """z += factor A x for a point in compact form."""
     for k in range(1, work.whole[COUNT] + 1):
         if x[k] != 0.0:
             column_add(model, work.coordinates[k], factor * x[k], z)
 
 
 @kernel()
-def shift_margins(model, work, factor):
-    """margins += factor A q, for the q of this step."""
-    for k in range(1, work.whole[COUNT] + 1):
-        if work.q[k] != 0.0:
-            column_add(model, work.coordinates[k], factor * work.q[k], work.margins)
+def image_of(model, work, x, factor, z):
+    """z = factor A x for a point in compact form."""
+    z[:] = 0.0
+    add_image(model, work, x, factor, z)
 
 
 @kernel()
@@ -76,7 +74,7 @@ def follow_margins(model, rule, work):
         form_margins(model, work)
     elif work.whole[MARGINS_AT] < t:
         work.real[MARGIN_SCALE], work.whole[MARGINS_AT] = scale, t
-        shift_margins(model, work, length / scale)
+        add_image(model, work, work.q, length / scale, work.margins)
 
 
 @kernel(fastmath={"reassoc", "contract"})
@@ -115,17 +113,17 @@ def column_products(model, j, z):
 def margin_ratio(model, work):
     """||A(s - x)||^2 and ||A d~||^2 by the margins.
 
-    A vbar, vbar = q / LAMBDA, goes into `image`; where there is no such vector of m, the margins themselves are left at
-    A(x - vbar). `move_margins` goes on.
+    A vbar, vbar = q / LAMBDA, goes into `image`, which holds zeros between two steps; where there is no such vector of
+    m, the margins themselves are left at A(x - vbar). `move_margins` goes on.
     """
     z, total, value, scale = work.margins, work.real[LAMBDA], work.real[VALUE], work.real[MARGIN_SCALE]
     dot, column_squares = column_products(model, work.whole[VERTEX], z)
     if work.image.size > 0:
-        image_of(model, work, work.q, 1.0 / total, work.image)
+        add_image(model, work, work.q, 1.0 / total, work.image)
         squares, towards_d = squares_apart(z, scale, work.image)
     else:
         squares = sum_of_squares(z)
-        shift_margins(model, work, -1.0 / (total * scale))
+        add_image(model, work, work.q, -1.0 / (total * scale), z)
         towards_d = scale * scale * sum_of_squares(z)
     return scale * scale * squares - 2.0 * value * scale * dot + value * value * column_squares, towards_d
 
@@ -140,8 +138,11 @@ def move_margins(model, rule, work, boosted, gamma):
         real[MARGIN_SCALE] *= 1.0 - gamma
         whole[MARGINS_AT] = whole[ITERATION] + 1
     if image.size == 0:
-        shift_margins(model, work, 1.0 / (real[LAMBDA] * real[MARGIN_SCALE]))
+        add_image(model, work, work.q, 1.0 / (real[LAMBDA] * real[MARGIN_SCALE]), z)
     elif onward:
         factor = gamma / real[MARGIN_SCALE]
         for i in range(z.size):
             z[i] += factor * image[i]
+            image[i] = 0.0
+    else:
+        image[:] = 0.0

@@ -20,7 +20,7 @@ from .layout import FLOOR, SQUARES
 INLINED: Any = {"forceinline": True, "_nrt": False}
 """As `kernel`, and inside of whoever calls."""
 AHEAD = 16
-"""Rows by which `ask_for_row` runs ahead."""
+"""Rows by which `ask_for_row` runs ahead, and `ask_for_bounds` of it."""
 PIECE = np.uint64(256)
 """Entries of a row that `rare_dots` looks at before it reads those it found."""
 GROUP, MOST_AT_ONCE = 16, 1024
@@ -219,6 +219,39 @@ def _ask_for_row(data, indices, indptr, i) -> Callable[..., Any]:
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
+def ask_for_bounds(indptr: Any, i: Any) -> Any:
+    """The same for the positions where row i begins and ends, for which `ask_for_row` would have to wait."""
+
+
+@overload(ask_for_bounds, jit_options=INLINED)
+def _ask_for_bounds(indptr, i) -> Callable[..., Any]:
+    def dense(indptr, i):
+        pass
+
+    def sparse(indptr, i):
+        prefetch(indptr, np.uint64(i))
+
+    return dense if isinstance(indptr, types.NoneType) else sparse
+
+
+@kernel(forceinline=True)
+def ask_for_first(data, indices, indptr, samples):
+    """Before a loop over these samples: what `ask_ahead` asks for, of the first of them."""
+    for k in range(min(2 * AHEAD, samples.size)):
+        ask_for_bounds(indptr, samples[k])
+    for k in range(min(AHEAD, samples.size)):
+        ask_for_row(data, indices, indptr, samples[k])
+
+
+@kernel(forceinline=True)
+def ask_ahead(data, indices, indptr, samples, k):
+    """At the k-th sample of a loop: ask for the row of a later one, and for the bounds of a still later one."""
+    if k + 2 * AHEAD < samples.size:
+        ask_for_bounds(indptr, samples[k + 2 * AHEAD])
+    if k + AHEAD < samples.size:
+        ask_for_row(data, indices, indptr, samples[k + AHEAD])
+
+
 def column_span(data: Any, indptr: Any, j: Any) -> Any:
     """The first position of column j, of CSC data or a dense transpose, and that after its last; the row at position p
     is member(indices, p)."""
@@ -248,11 +281,10 @@ def add_samples(data, indices, indptr, samples, coefficients, count, ask, g, bit
     how much ||g||^2 grew then. `ask` says that the rows are far away."""
     grown = 0.0
     if ask:
-        for k in range(min(AHEAD, count)):
-            ask_for_row(data, indices, indptr, samples[k])
+        ask_for_first(data, indices, indptr, samples[:count])
     for k in range(count):
-        if ask and k + AHEAD < count:
-            ask_for_row(data, indices, indptr, samples[k + AHEAD])
+        if ask:
+            ask_ahead(data, indices, indptr, samples[:count], k)
         if keys.size > 0:
             following = samples[min(k + 1, count - 1)]
             grown += row_add_kept(data, indices, indptr, samples[k], following, coefficients[k], g, bits, keys, floor)
@@ -263,8 +295,8 @@ def add_samples(data, indices, indptr, samples, coefficients, count, ask, g, bit
 
 @kernel()
 def batch_changes(
-    data, indices, indptr, y, weight, loss, parameter, batch, slots, coordinates, count, x, bits, rare, other, table,
-    unit, store, margins, scale, earlier, factor, change, g, keys, real, here, there, labels, samples, found,
+    data, indices, indptr, y, signs, weight, loss, parameter, batch, slots, coordinates, count, x, bits, rare, other,
+    table, unit, store, margins, scale, earlier, factor, change, g, keys, real, here, there, labels, samples, found,
 ):  # fmt: skip
     """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), its change from an old slope (into
     change[k], where that is kept), and g += factor change a_i, while the row is in the cache.
@@ -280,20 +312,18 @@ def batch_changes(
     weighted, hits, grown, follows = weight.size > 0, 0, 0.0, margins.size > 0
     group = here.size if follows else GROUP
     if not follows:
-        for k in range(min(AHEAD, batch.size)):
-            ask_for_row(data, indices, indptr, batch[k])
+        ask_for_first(data, indices, indptr, batch)
     for first in range(0, batch.size, group):
         size = min(group, batch.size - first)
         for k in range(size):
             i = batch[first + k]
-            labels[k] = y[i]
+            labels[k] = signs[i] if signs.size > 0 else y[i]
             if follows:
                 here[k] = scale * margins[i]
                 if earlier.size > 0:
                     there[k] = earlier[i]
                 continue
-            if first + k + AHEAD < batch.size:
-                ask_for_row(data, indices, indptr, batch[first + k + AHEAD])
+            ask_ahead(data, indices, indptr, batch, first + k)
             if rare:
                 here[k], there[k], met = rare_dots(
                     data, indices, indptr, i, slots, coordinates, count, x, other, bits, found

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 class Model(NamedTuple):
     """The data and the loss: rows in CSR or dense form; columns in CSC form or as rows of the transpose, empty where
-    nobody asks."""
+    nobody asks. Labels that are signs are in `signs` as well, a byte each: so they stay in the caches between batches.
+    """
 
     data: Any
     indices: Any
@@ -16,6 +17,7 @@ class Model(NamedTuple):
     column_indices: Any
     column_indptr: Any
     y: Any
+    signs: Any
     sample_weight: Any
     loss: int
     parameter: float
