@@ -111,7 +111,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="names for --only:\n" + "\n".join(f"  {name:<14} {what}" for name, what in FAMILIES.items()),
     )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="shorter runs and fewer radii, in two to four minutes")
+    parser.add_argument("--quick", action="store_true", help="shorter runs and fewer radii, in two to three minutes")
     parser.add_argument("--only", metavar="NAME,...", help="only these families of rows")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all numbers there")
     parser.add_argument("--repeats", metavar="N", type=int, help="timed runs of every competitor")
