@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 
 import bsfw
 from bsfw.boosting import boost
-from bsfw.compiled import engine as engine_module
 from bsfw.compiled import layout
-from bsfw.compiled.rows import PIECE
 
 SETS = {
     "l1": lambda n, rng: bsfw.L1Ball(2.0),
@@ -152,18 +150,6 @@ def test_sums_formed_anew_are_those_that_were_kept(kind, columns, monkeypatch):
     assert_same_run([runs[0], both_runs(objective, bsfw.L1Ball(2.0), kind(batch_size=9), 30)[1]], tolerance=1e-10)
 
 
-def test_rows_of_many_entries_are_looked_at_in_pieces():
-    rng = np.random.default_rng(3)
-    A = sp.random(600, 2_000, density=0.35, random_state=2, format="csr")
-    assert np.diff(A.indptr).min() > 2 * PIECE  # and few of them in the support
-    objective = bsfw.Logistic(A, np.where(rng.random(600) > 0.5, 1.0, -1.0))
-    for estimator in (bsfw.HeavyBall(batch_size=9), bsfw.SARAH(batch_size=9)):
-        runs = both_runs(objective, bsfw.L1Ball(5.0), estimator, iterations=10, max_rounds=3)
-        assert not runs[1][0].memory["whole"][layout.CROWDED]
-        assert runs[1][0].memory["margins"].size == 0
-        assert_same_run(runs, tolerance=1e-10)
-
-
 @pytest.mark.parametrize("step", [bsfw.ShortStep(), bsfw.LineSearch(), bsfw.LineSearch("backtracking")], ids=repr)
 @pytest.mark.parametrize("rounds", [1, 10_000])
 @pytest.mark.parametrize("data", ["csr", "dense", "few columns"])
@@ -176,90 +162,6 @@ def test_searched_steps_equal_the_reference(step, rounds, data):
     assert runs[1][0].counts.full_gradients == pytest.approx(runs[0][0].counts.full_gradients, abs=30)
     runs[1][0].counts = runs[0][0].counts
     assert_same_run(runs, tolerance=1e-9)
-
-
-@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
-def test_margins_follow_once_rows_have_many_entries_in_the_support(kind):
-    rng = np.random.default_rng(5)
-    m, n = 600, 900
-    A = sp.random(m, n, density=20 / n, random_state=4, format="csr")
-    y = np.where(A @ rng.standard_normal(n) > 0, 1.0, -1.0)
-    objective = bsfw.Logistic(A, y)
-    crowded = np.zeros(n)
-    crowded[::4] = 1.0 / 225  # a quarter of all entries
-    for start, begins in ((None, False), (crowded, True)):
-        histories = []
-        for engine in ("reference", "compiled"):
-            solver = bsfw.Solver(
-                objective,
-                bsfw.L1Ball(1.0),
-                kind(batch_size=60),
-                horizon=100,
-                engine=engine,
-                step="paper",
-                max_rounds=2,
-            )
-            state = solver.init(start, rng=11)
-            follows = []
-            for _ in range(12):
-                solver.step(state)
-                follows.append(engine == "compiled" and state.memory["margins"].size > 0)
-            histories.append((state.x, state.m, state.lmo_calls))
-        np.testing.assert_allclose(histories[1][0], histories[0][0], atol=1e-10)
-        np.testing.assert_allclose(histories[1][1], histories[0][1], atol=1e-10)
-        assert histories[1][2] == histories[0][2]
-        assert any(follows) is begins
-
-
-@pytest.mark.parametrize("kind", [bsfw.LSVRG, bsfw.SARAH], ids=lambda k: k.name)
-def test_margins_may_begin_with_a_full_pass(kind):
-    rng = np.random.default_rng(5)
-    A = sp.random(600, 900, density=20 / 900, random_state=4, format="csr")
-    objective = bsfw.Logistic(A, np.where(A @ rng.standard_normal(900) > 0, 1.0, -1.0))
-    crowded = np.zeros(900)
-    crowded[::4] = 1.0 / 225
-    estimator = kind(batch_size=60, probability=0.9)
-    runs = both_runs(objective, bsfw.L1Ball(1.0), estimator, iterations=8, x0=crowded, max_rounds=2)
-    assert runs[1][0].memory["margins"].size > 0
-    assert_same_run(runs, tolerance=1e-10)
-
-
-@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
-@pytest.mark.parametrize("step", ["paper", "image"])
-def test_margins_follow_from_the_start_where_columns_are_very_short(kind, step):
-    rng = np.random.default_rng(5)
-    m, n = 300, 12_000
-    objective = bsfw.Logistic(
-        sp.random(m, n, density=25 / n, random_state=4, format="csr"), np.where(rng.random(m) > 0.5, 1.0, -1.0)
-    )
-    runs = both_runs(objective, bsfw.L1Ball(30.0), kind(batch_size=60), iterations=40, step=step)
-    state, history = runs[1]
-    assert state.memory["margins"].size == m
-    if step == "image":  # steps have a vector of m for A vbar, and the support has outgrown its Gram matrix
-        assert state.engine._has_room()
-        assert state.memory["whole"][layout.COUNT] > len(state.engine._gram["gram"])
-    assert_same_run(runs, tolerance=1e-9)
-    np.testing.assert_allclose(margins_of(state), objective.margins(history[margins_at(state)][0]), atol=1e-10)
-
-
-@pytest.mark.parametrize("kind", [bsfw.SAG, bsfw.SAGA, bsfw.LSVRG, bsfw.SARAH, bsfw.HeavyBall], ids=lambda k: k.name)
-def test_large_batches_are_taken_in_parts(kind, monkeypatch):
-    monkeypatch.setattr(engine_module, "MOST_AT_ONCE", 17)
-    m, n = 300, 12_000
-    y = np.where(np.arange(m) % 3 == 0, 1.0, -1.0)
-    objective = bsfw.Logistic(sp.random(m, n, density=25 / n, random_state=4, format="csr"), y)
-    runs = both_runs(objective, bsfw.L1Ball(30.0), kind(batch_size=60), iterations=20)
-    assert runs[1][0].memory["margins"].size == m
-    assert_same_run(runs, tolerance=1e-9)
-
-
-def margins_of(state):
-    return state.memory["real"][layout.MARGIN_SCALE] * state.memory["margins"]
-
-
-def margins_at(state):
-    """Position in a history of the x that the margins are of."""
-    return int(state.memory["whole"][layout.MARGINS_AT]) - 1
 
 
 @pytest.mark.parametrize("kind", [bsfw.SAGA, bsfw.LSVRG], ids=lambda k: k.name)

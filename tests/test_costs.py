@@ -10,7 +10,7 @@ from numba.core.dispatcher import Dispatcher
 
 import bsfw
 from bsfw._sampling import draw
-from bsfw.compiled import estimates, gram, kernels, layout, losses, margins, onehot, rows
+from bsfw.compiled import batches, estimates, gram, kernels, layout, lists, losses, margins, onehot, rows
 
 M, N = 4_000, 30_000
 ESTIMATORS = [
@@ -68,17 +68,15 @@ def test_iterations_run_without_python_in_between(objective, estimator, monkeypa
 
 def test_kernels_neither_allocate_nor_count_references():
     # Two atomic operations for each array of each call cost more than a round of Boost.
-    for module in (estimates, gram, kernels, losses, margins, onehot, rows):
+    for module in (batches, estimates, gram, kernels, lists, losses, margins, onehot, rows):
         for name, function in vars(module).items():
             if isinstance(function, Dispatcher) and function.__module__ == module.__name__ and name != "mean_length":
                 assert function.targetoptions.get("_nrt") is False, f"{module.__name__}.{name}"
     # What is picked by the types of the data, too:
-    compiled = numba.njit(_nrt=False)(rows.add_rows.py_func)
+    compiled = numba.njit(_nrt=False)(batches.add_samples.py_func)
     indices, numbers = np.zeros(2, dtype=np.int32), np.zeros(32)
     words = np.zeros(2, dtype=np.uint64)
-    compiled(
-        numbers, indices, indices, indices[:1], numbers[:1], 1.0, numbers, words, numbers, numbers, indices, numbers
-    )
+    compiled(numbers, indices, indices, indices[:1], numbers, 1, True, numbers, words, numbers, 0.0)
     code = compiled.inspect_llvm(compiled.signatures[0])
     assert "prefetch" in code
     assert "NRT_incref" not in code
@@ -104,13 +102,14 @@ def test_rows_outside_of_the_batches_are_never_read(objective):
     assert np.isfinite(found).all()
 
 
-def test_rows_of_samples_that_have_not_changed_are_never_read():
-    """Where margins give the slopes: most rows have no entry in the support."""
+@pytest.mark.parametrize(("step", "follows"), [("paper", False), ("image", True)])
+def test_rows_of_samples_that_have_not_changed_are_never_read(step, follows):
+    """Where lists of the support or margins give the slopes: most rows have no entry in the support."""
     A = sp.random(300, 12_000, density=25 / 12_000, random_state=4, format="csr")
     y, found, visited = np.where(np.arange(300) % 2, 1.0, -1.0), [], np.empty(0)
     for poisoned in (False, True):
         objective = bsfw.Logistic(A.copy(), y)
-        solver = bsfw.Solver(objective, bsfw.L1Ball(30.0), bsfw.SAG(batch_size=60), horizon=100)
+        solver = bsfw.Solver(objective, bsfw.L1Ball(30.0), bsfw.SAG(batch_size=60), horizon=100, step=step)
         state = solver.init(rng=0)
         engine = solver.engine(state)
         engine.forward(state, 1, bsfw.Limits(max_iter=20))  # with the full pass of the table
@@ -120,7 +119,7 @@ def test_rows_of_samples_that_have_not_changed_are_never_read():
             objective.A.data[np.repeat(unmoved, np.diff(objective.A.indptr))] = np.nan
         engine.forward(state, 20, bsfw.Limits(max_iter=20))
         visited = state.memory["coordinates"][1 : state.memory["whole"][layout.COUNT] + 1]
-        assert state.memory["margins"].size > 0
+        assert (state.memory["margins"].size > 0) is follows
         found.append(engine.estimate(state))
     np.testing.assert_array_equal(found[1], found[0])
     assert np.isfinite(found).all()

@@ -22,11 +22,11 @@ from ..objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, T
 from ..results import Status
 from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
 from ..vertices import OneHot
-from . import kernels, layout, losses, margins, passes
+from . import kernels, layout, lists, losses, margins, passes
+from .batches import GROUP, MOST_AT_ONCE
 from .lines import CompiledLine
 from .memory import check_memory
 from .onehot import BLOCK, LANES, RUN, boost
-from .rows import GROUP, MOST_AT_ONCE, PIECE
 from .work import Model, Rule, Work
 
 if TYPE_CHECKING:
@@ -47,11 +47,6 @@ MARGIN_REFRESH = 2000
 """Iterations after which margins that follow x are formed anew."""
 COLUMNS_A_STEP = 8
 """Columns that a boosted step adds to x, about."""
-MANY_VERTICES = 32
-"""So many times that number no step adds. Where even these columns have fewer entries than the rows of a batch, margins
-follow x before the support is crowded."""
-SWEPT = 16
-"""A sweep over n that many times the entries of the rows of a batch takes longer than to read those."""
 WIDE, WIDE_ROWS = 256, 4
 """With n so many times the coordinates, or the entries of rows, that an iteration writes into m, Boost keeps bounds of
 |m| instead of a sweep over m."""
@@ -60,6 +55,8 @@ FLOOR_SHARE = 0.7
 GRAM_SHARE, WINDOW = 4, 2048
 """The Gram matrix of the support has at most one number for so many samples; a column is spread for it over so many
 rows at a time."""
+LISTED_SHARE = 16
+"""With more than one entry in so many in the support, margins that follow x are cheaper than lists of the support."""
 CHUNK_SECONDS = 0.05
 """About so long one call runs, so that max_seconds, Ctrl-C and progress are noticed."""
 
@@ -129,7 +126,6 @@ class CompiledEngine:
             zeros=getattr(estimator, "table", "") == "zeros",
             refresh=refresh,
             image=isinstance(solver.step_rule, ImageStep),
-            may_follow=size > 0 and not self.coordinate and not isinstance(self.objective.A, np.ndarray),
             folds=self._folds(size),
             bounded=kind == layout.L1 and self._writes_little(size),
             floor=0.0 if self.coordinate else FLOOR_SHARE,
@@ -138,44 +134,47 @@ class CompiledEngine:
         )
 
     def _follows(self) -> bool:
-        """Whether margins follow x from the start: where every step reads all of them, or columns are very short.
+        """Whether margins follow x from the start: where every step reads all of them, or a part by their columns."""
+        return self.coordinate or self._uses_image or (self.solver.estimator.exact and self._columns_pay())
 
-        With steps in the image, which will want them once the support outgrows its Gram matrix, short is enough.
-        """
-        if self.coordinate or self._uses_image:
-            return True
-        if self.solver.estimator.exact:
-            return self._following_pays(1)
-        # Where the sweep over n dwarfs the rows of a batch, one more vector of m would save nothing to speak of.
-        A, rule = self.objective.A, self.rule
-        times = 1 if rule.image and not self._small else MANY_VERTICES
-        return rule.may_follow and self.n < SWEPT * rule.size * A.nnz / self.m and self._following_pays(times)
+    def _columns_pay(self) -> bool:
+        """Whether slopes by the columns of the support (lists of them, later margins that follow x) are cheaper than
+        slopes by the rows of the batch.
 
-    def _following_pays(self, times: int) -> bool:
-        """Whether margins that follow x are cheaper than reading rows of the batch for the slopes.
-
-        Decided by counting: a step adds some columns (`times` as many as usual), as long as those that many rows have
-        (SARAH also copies the margins); without margins the rows of the batch are read.
+        Decided by counting: a step adds some columns, as long as those that many rows have (SARAH also copies the
+        margins); without them the rows of the batch are read.
         """
         A = self.objective.A
         if isinstance(A, np.ndarray):
             return False
-        step = times * COLUMNS_A_STEP * self.objective.column_length
+        step = COLUMNS_A_STEP * self.objective.column_length
         if self.solver.estimator.name == "sarah":
             step += self.m
         return step < (self.rule.size or self.m) * A.nnz / self.m
 
     def _follow(self) -> None:
-        """Begin to follow x by margins if a step needs them or that pays, else never ask again."""
-        needed = self.memory["whole"][layout.PHASE] == layout.MOVE
-        if needed or self._following_pays(1):
-            self.memory["margins"] = np.zeros(self.m)
-            self.memory["real"][layout.MARGIN_SCALE] = 0.0  # which means that they must be formed first
-            self.model = self._model()
-            if needed:
-                margins.form_margins(self.model, self._work())
-        else:
-            self.rule = self.rule._replace(may_follow=False)
+        """Begin to follow x by margins: the support has outgrown its lists, or the step its Gram matrix."""
+        self._scratch = {}  # lists are of no use any more
+        self.memory["margins"] = np.zeros(self.m)
+        self.memory["real"][layout.MARGIN_SCALE] = 0.0  # which means that they must be formed first
+        self.model = self._model()
+        if self.memory["whole"][layout.PHASE] == layout.MOVE:
+            margins.form_margins(self.model, self._work())
+
+    def _blocks_of_lists(self) -> int:
+        """Blocks of nodes for the lists of the support, 0 where there are none.
+
+        Lists are for batches that are worth a copy of the data in columns, until margins follow x, as far as there is
+        room for them: three vectors of n and three of m are what a run may take.
+        """
+        rule, memory, n, m = self.rule, self.memory, self.n, self.m
+        if self.coordinate or not rule.size or memory["margins"].size or not self._columns_pay():
+            return 0
+        held = memory["g"].nbytes + memory["base"].nbytes + memory["everyone"].nbytes
+        held += 4 * (n + m) + (n + m) // 4 + (10 * m if rule.image else 0)  # slots, heads; sets; image and Gram matrix
+        room = max(0, 24 * (n + m) - held) // (4 * lists.BLOCK + 12)
+        # That share of all entries, in that share of all columns, each of which begins a block.
+        return int(min(room, (self.objective.A.nnz // lists.BLOCK + n) // LISTED_SHARE))
 
     def _folds(self, batch: int) -> bool:
         """Whether SAGA and L-SVRG form m by a pass over n, rather than by adding the batch and taking it out again.
@@ -199,7 +198,8 @@ class CompiledEngine:
     def _model(self) -> Model:
         objective = self.objective
         A = objective.A
-        dense, by_columns = isinstance(A, np.ndarray), self.memory["margins"].size or self._gram["formed"].size
+        dense = isinstance(A, np.ndarray)
+        by_columns = self.memory["margins"].size or self._gram["formed"].size or self._blocks_of_lists()
         if dense:
             rows: tuple[Any, ...] = (A, None, None)
             columns = (objective.columns.T if by_columns else A[:0], None, None)
@@ -291,6 +291,7 @@ class CompiledEngine:
             self.memory["whole"][layout.BOUNDED] = 0
             blocks = np.zeros(-(-self.n // BLOCK), dtype=np.int64)
             at_once = max(GROUP, min(self.rule.size, MOST_AT_ONCE))
+            listed = self._blocks_of_lists()
             self._scratch = {
                 "slots": slots,
                 "image": np.zeros(self.m if self._uses_image or self._has_room() else 0),
@@ -298,13 +299,18 @@ class CompiledEngine:
                 "tops": np.zeros(-(-blocks.size // RUN) if self.rule.bounded else 0, dtype=np.int64),
                 "keys": blocks[: blocks.size if self.rule.bounded else 0].view(np.float64),
                 "marked": np.zeros(self.rule.population // 64 + 1 if self.rule.size else 0, dtype=np.uint64),
-                "bits": np.zeros(0 if isinstance(self.objective.A, np.ndarray) else self.n // 64 + 2, dtype=np.uint64),
+                "bits": np.zeros(self.n // 64 + 2 if self.rule.bounded else 0, dtype=np.uint64),
+                "heads": np.zeros(self.m if listed else 0, dtype=np.uint32),
+                "links": np.zeros(listed * lists.BLOCK, dtype=np.uint32),
+                "owners": np.zeros(listed, dtype=np.uint32),
+                "shifts": np.zeros(listed, dtype=np.uint64),
+                "listed": np.zeros(2, dtype=np.int64),
                 "pair": np.zeros((2, len(self._gram["gram"]))),
                 "here": np.zeros(at_once),
                 "there": np.zeros(at_once),
                 "labels": np.zeros(at_once),
                 "samples": np.zeros(at_once, dtype=np.uint32),
-                "found": np.zeros(int(PIECE), dtype=np.uint64),
+                "nodes": np.zeros(at_once, dtype=np.uint32),
                 "log": np.empty((0, 3)),
             }
         size = self.memory["x"].size
@@ -405,10 +411,7 @@ class CompiledEngine:
                     return CompiledLine(self.objective, self.model, z, work.image - z)
 
                 def towards_vertex() -> CompiledLine:
-                    work.image[:] = 0.0
-                    margins.column_add(
-                        self.model, work.whole[layout.VERTEX], work.real[layout.VALUE], work.image
-                    )  # fmt: skip
+                    margins.image_of_vertex(self.model, work, work.image)
                     return CompiledLine(self.objective, self.model, z, work.image - z)
 
                 move = rule.search(direction, along, towards_vertex)

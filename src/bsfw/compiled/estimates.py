@@ -6,12 +6,11 @@ import numpy as np
 
 from . import losses
 from ._jit import kernel
+from .batches import add_batch, add_rows
 from .gram import SUM_AGAIN
 from .layout import (
     BOUNDED,
     COORDINATE_GRADIENTS,
-    COUNT,
-    CROWDED,
     DONE,
     FOLLOW,
     FULL,
@@ -35,15 +34,10 @@ from .layout import (
     SQUARES,
     ZOJA,
 )
+from .lists import list_support
 from .margins import TINY, follow_margins, form_margins, image_of
 from .onehot import BLOCK
-from .rows import LAST_BIT, WORD, add_rows, batch_changes, column_entry, column_span, held_in, member
-
-FEW, RARE = 16, 5
-"""With more than one entry in so many in the support, margins that follow x are worth a vector of m, if they pay; with
-fewer than one in so many it pays to find those first (`rows.rare_dots`)."""
-LOOK_AGAIN = 64
-"""Iterations after which a support found crowded is looked at again."""
+from .rows import LAST_BIT, WORD, column_entry, column_span, held_in, member
 
 
 @kernel()
@@ -66,66 +60,9 @@ def draw(rng, population, marked, batch):
 
 
 @kernel()
-def mark_support(work):
-    """Enter the coordinates that are new in the compact arrays into the set `bits`; its last word counts them."""
-    bits, last = work.bits, work.bits.size - 1
-    for k in range(bits[last] + np.uint64(1), work.whole[COUNT] + 1):
-        j = np.uint64(work.coordinates[k])
-        bits[j >> WORD] |= np.uint64(1) << (j & LAST_BIT)
-    bits[last] = work.whole[COUNT]
-
-
-@kernel()
 def forget_bounds(work):
     """All of g is new: Boost must sweep it."""
     work.whole[BOUNDED], work.real[SQUARES] = 0, -np.inf
-
-
-@kernel()
-def add_batch(model, rule, work, other, table, unit, store, factor):
-    """`batch_changes` of this model at x: the slopes of the batch, their changes, and g."""
-    whole = work.whole
-    rare = work.bits.size > 0 and (whole[CROWDED] < 2 or whole[ITERATION] % LOOK_AGAIN == 0)
-    if rare or rule.bounded:
-        mark_support(work)
-    earlier = work.everyone if other.size > 0 else work.everyone[:0]
-    hits = batch_changes(
-        model.data,
-        model.indices,
-        model.indptr,
-        model.y,
-        model.signs,
-        model.sample_weight,
-        model.loss,
-        model.parameter,
-        work.batch,
-        work.slots,
-        work.coordinates,
-        whole[COUNT],
-        work.x,
-        work.bits,
-        rare,
-        other,
-        table,
-        unit,
-        store,
-        work.margins,
-        work.real[MARGIN_SCALE],
-        earlier,
-        factor,
-        work.change,
-        work.g,
-        work.keys,
-        work.real,
-        work.here,
-        work.there,
-        work.labels,
-        work.samples,
-        work.found,
-    )
-    if rare:
-        met, looked_at = hits * model.y.size, work.batch.size * model.data.size  # both times m
-        whole[CROWDED] = (FEW * met > looked_at) + (RARE * met > looked_at)
 
 
 @kernel()
@@ -147,10 +84,7 @@ def settle(g, base, share):
 def combine_table(model, work, factor):
     """g = factor A^T table."""
     work.g[:] = 0.0
-    add_rows(
-        model.data, model.indices, model.indptr, None, work.everyone, factor, work.g, work.bits, work.keys[:0],
-        work.real, work.samples, work.here,
-    )  # fmt: skip
+    add_rows(model, work, None, work.everyone, factor)
     forget_bounds(work)
 
 
@@ -177,7 +111,7 @@ def estimate(model, rule, work, rate, rng):
 
     Returns FULL_PASS if it needs the slopes of all samples in `everyone` and the full gradient in g, at x or at the
     previous point (`passes` makes them on all cores), and FOLLOW, with nothing done, if rows have so many entries in
-    the support that margins may be cheaper; it goes on when called again.
+    the support that margins are cheaper than lists of them; it goes on when called again.
     """
     if rule.estimator == SEGA or rule.estimator == JAGUAR or rule.estimator == ZOJA:
         estimate_coordinates(model, rule, work, rng)
@@ -187,7 +121,7 @@ def estimate(model, rule, work, rate, rng):
     if t % SUM_AGAIN == 0:
         real[SQUARES] = -np.inf  # unknown: g is swept
     passed, follows = whole[PHASE] == PASSED, work.margins.size > 0
-    if rule.may_follow and not follows and whole[CROWDED] and not passed:
+    if work.links.size > 0 and not passed and not list_support(model, work):
         return FOLLOW
     # L-SVRG's full pass is at x^{t-1}, where the margins still are.
     at_previous = not passed and rule.estimator == LSVRG and t > 0 and rng.random() < rule.probability
@@ -248,10 +182,7 @@ def estimate(model, rule, work, rate, rng):
             settle(g, work.base, b / m if rule.estimator == SAGA else 0.0)
         else:
             back = -1.0 / b if rule.estimator == LSVRG else 1.0 / m - 1.0 / b
-            add_rows(
-                model.data, model.indices, model.indptr, batch, change, back, g, work.bits, work.keys, real,
-                work.samples, work.here,
-            )  # fmt: skip
+            add_rows(model, work, batch, change, back)
     draw(rng, m, work.marked, batch)
     if rule.estimator == SARAH:
         add_batch(model, rule, work, work.previous, table[:0], 1.0, False, 1.0 / b)

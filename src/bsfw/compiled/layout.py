@@ -19,11 +19,10 @@ from __future__ import annotations
     FUNCTION_VALUES,
     FULL_GRADIENTS,
     PASS_AT_PREVIOUS,  # whether the full pass asked for is at x^{t-1}
-    CROWDED,  # how many entries of a row are in the support: few (0), some (1), many (2)
     MARGINS_AT,  # the iteration whose x the margins are of
     BOUNDED,  # whether the blocks hold upper bounds of |g| above FLOOR; only where the rule keeps them
     WHOLE_SIZE,
-) = range(19)
+) = range(18)
 
 # Positions in `real` (float64).
 (

@@ -17,7 +17,7 @@ from .layout import (
     VALUE,
     VERTEX,
 )
-from .rows import column_entry, column_span, member
+from .rows import column_entry, column_span, member, row_add
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
@@ -35,19 +35,11 @@ def mean_length(indices, n):
 
 
 @kernel()
-def column_add(model, j, coefficient, z):
-    """z += coefficient A[:, j]. O(nonzeros of the column)."""
-    start, end = column_span(model.columns, model.column_indptr, j)
-    for p in range(start, end):
-        z[np.uint64(member(model.column_indices, p))] += coefficient * column_entry(model.columns, j, p)
-
-
-@kernel()
 def add_image(model, work, x, factor, z):
     """z += factor A x for a point in compact form."""
     for k in range(1, work.whole[COUNT] + 1):
         if x[k] != 0.0:
-            column_add(model, work.coordinates[k], factor * x[k], z)
+            row_add(model.columns, model.column_indices, model.column_indptr, work.coordinates[k], factor * x[k], z)
 
 
 @kernel()
@@ -55,6 +47,15 @@ def image_of(model, work, x, factor, z):
     """z = factor A x for a point in compact form."""
     z[:] = 0.0
     add_image(model, work, x, factor, z)
+
+
+@kernel()
+def image_of_vertex(model, work, z):
+    """z = A s."""
+    z[:] = 0.0
+    row_add(
+        model.columns, model.column_indices, model.column_indptr, work.whole[VERTEX], work.real[VALUE], z
+    )  # fmt: skip
 
 
 @kernel()

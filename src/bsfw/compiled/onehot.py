@@ -78,16 +78,12 @@ def sweep_absolute(g, blocks):
 
     Nonnegative floats are ordered like their bits, and an integer maximum is vectorised where a float one is not.
     """
-    bits = g.view(np.int64)
     total = 0.0
     for b in range(blocks.size):
-        part, values = bits[b * BLOCK : (b + 1) * BLOCK], g[b * BLOCK : (b + 1) * BLOCK]
-        best = np.int64(0)
-        for k in range(part.size):
-            best = max(best, part[k] & ABSOLUTE)
-        squares = 0.0
-        for k in range(values.size):
-            squares += values[k] * values[k]
+        part, best, squares = g[b * BLOCK : (b + 1) * BLOCK], np.int64(0), 0.0
+        for k in range(np.uint64(part.size)):
+            best = max(best, bits_of(part[k]) & ABSOLUTE)
+            squares += part[k] * part[k]
         blocks[b] = best
         total += squares
     return total

@@ -41,7 +41,6 @@ class Rule(NamedTuple):
     zeros: bool
     refresh: int
     image: bool
-    may_follow: bool
     folds: bool
     bounded: bool
     floor: float
@@ -56,6 +55,9 @@ class Work(NamedTuple):
     the full gradients of the others. `keys` are the `blocks` as floats, `tops` the largest of each run of them; both
     are empty where no bounds are kept.
     `image` is for A vbar, where a step asks for it and there is room.
+    `heads` and `links` are the lists of the support, `owners` and `shifts` the slots and the places of the entries of
+    their blocks (see the module `lists`), so far for the first of the two numbers `listed` of slots, up to the second
+    of blocks; all are empty where there are none.
     `gram` is A^T A over `places` (see the module of that name), so far for `formed` slots; `cursors`, `window` and
     `pair` are its scratch.
     """
@@ -81,6 +83,11 @@ class Work(NamedTuple):
     keys: Any
     marked: Any
     bits: Any
+    heads: Any
+    links: Any
+    owners: Any
+    shifts: Any
+    listed: Any
     gram: Any
     places: Any
     formed: Any
@@ -91,5 +98,5 @@ class Work(NamedTuple):
     there: Any
     labels: Any
     samples: Any
-    found: Any
+    nodes: Any
     log: Any
