@@ -18,7 +18,7 @@ from bsfw.compiled.engine import CompiledEngine
 
 TINY = Sizes(
     m=300, n=200, per_row=10, batch=30, taus=(20.0,), wide=(200, 400), tall=40_000, text_iterations=10,
-    small_iterations=10, repeats=1, cap=0.05,
+    small_iterations=10, steady=20, scaling=10, repeats=1, cap=0.05,
 )  # fmt: skip
 
 

@@ -166,3 +166,20 @@ def test_small_batches_and_dense_data_read_rows():
         state = solver.init(rng=0)
         solver.step(state)
         assert state.engine._work().links.size == 0
+
+
+def test_an_interrupted_run_by_lists_shows_the_present_x(monkeypatch):
+    solver = bsfw.Solver(classification(600, 3_000, 25), bsfw.L1Ball(3.0), bsfw.SAGA(batch_size=90), horizon=100)
+    expected, state = solver.init(rng=0), solver.init(rng=0)
+    for _ in range(3):
+        solver.step(expected)
+        solver.step(state)
+    engine = state.engine
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(engine_module.kernels, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        engine.forward(state, 10, bsfw.Limits(max_iter=10))
+    np.testing.assert_array_equal(state.x, expected.x)

@@ -165,7 +165,7 @@ class CompiledEngine:
         """Blocks of nodes for the lists of the support, 0 where there are none.
 
         Lists are for batches that are worth a copy of the data in columns, until margins follow x, as far as there is
-        room for them: three vectors of n and three of m are what a run may take.
+        room for them: three vectors of n and three of m are what a run may take. x itself is one only when published.
         """
         rule, memory, n, m = self.rule, self.memory, self.n, self.m
         if self.coordinate or not rule.size or memory["margins"].size or not self._columns_pay():
@@ -173,8 +173,8 @@ class CompiledEngine:
         held = memory["g"].nbytes + memory["base"].nbytes + memory["everyone"].nbytes
         held += 4 * (n + m) + (n + m) // 4 + (10 * m if rule.image else 0)  # slots, heads; sets; image and Gram matrix
         room = max(0, 24 * (n + m) - held) // (4 * lists.BLOCK + 12)
-        # That share of all entries, in that share of all columns, each of which begins a block.
-        return int(min(room, (self.objective.A.nnz // lists.BLOCK + n) // LISTED_SHARE))
+        entries = self.objective.A.nnz / LISTED_SHARE
+        return int(min(room, entries / lists.BLOCK + entries / self.objective.column_length))  # a column begins a block
 
     def _folds(self, batch: int) -> bool:
         """Whether SAGA and L-SVRG form m by a pass over n, rather than by adding the batch and taking it out again.
@@ -353,13 +353,21 @@ class CompiledEngine:
         """Run kernels for at most `count` iterations, on the clock; returns why they stopped."""
         started, first = time.perf_counter(), state.iteration
         etas, rates = self._schedules(first, count)
-        status: int = kernels.run(self.model, self.rule, self._work(), mode, etas, rates, state.rng, gap_tol, *budgets)
-        if status == layout.GROW:
-            self._grow()
-        elif status == layout.FULL_PASS:
-            self._full_pass()
-        elif status == layout.FOLLOW:
-            self._follow()
+        if self._blocks_of_lists():
+            state.x = np.empty(0, dtype=self.objective.dtype)  # lists take its room, `publish` makes it again
+        try:
+            status: int = kernels.run(
+                self.model, self.rule, self._work(), mode, etas, rates, state.rng, gap_tol, *budgets
+            )
+            if status == layout.GROW:
+                self._grow()
+            elif status == layout.FULL_PASS:
+                self._full_pass()
+            elif status == layout.FOLLOW:
+                self._follow()
+        except BaseException:  # Ctrl-C: whoever catches it finds the present x
+            self.publish(state)
+            raise
         whole = self.memory["whole"]
         state.iteration = int(whole[layout.ITERATION])
         state.lmo_calls = int(whole[layout.LMO_CALLS])
