@@ -90,6 +90,11 @@ class Sizes:
         m of the tall set and n of the wide set of the memory rows.
     text_iterations, small_iterations : int
         Iterations of a timed run on the sparse text-like sets and on mushrooms.
+    steady : int
+        The same where boosted and vanilla are compared. Boosting finds the coordinates of the support sooner, so that
+        at first more samples change in an iteration; a run is long enough for vanilla to have found them as well.
+    scaling : int
+        The same where two n are compared. At first Heavy Ball visits hundreds of coordinates an iteration.
     repeats : int
         Timed runs of every competitor, of which the median counts.
     patience : float
@@ -109,6 +114,8 @@ class Sizes:
     tall: int = 2_000_000
     text_iterations: int = 400
     small_iterations: int = 2000
+    steady: int = 1000
+    scaling: int = 800
     repeats: int = 5
     patience: float = math.inf
     cap: float = 60.0
@@ -117,8 +124,8 @@ class Sizes:
 
 FULL = Sizes()
 QUICK = Sizes(
-    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, repeats=3, patience=6.0,
-    cap=6.0, everything=False,
+    taus=(100.0, 500.0), tall=1_000_000, text_iterations=60, small_iterations=300, scaling=400, repeats=3,
+    patience=4.0, cap=6.0, everything=False,
 )  # fmt: skip
 
 

@@ -70,8 +70,6 @@ def _settings(sizes: Sizes) -> dict[str, Setting]:
 def rows(sizes: Sizes) -> Iterator[Row]:
     """All rows of a run of the suite."""
     settings = _settings(sizes)
-    # For close races many short turns: what slows the machine for a while then falls on both in a turn.
-    often = replace(sizes, repeats=4 * sizes.repeats)
     published = [settings[key] for key in settings if key in ("tau=500", "mushrooms")] or list(settings.values())[:1]
 
     for key, setting in settings.items():
@@ -82,9 +80,11 @@ def rows(sizes: Sizes) -> Iterator[Row]:
 
     for key, setting in settings.items():
         if key not in ("tau=2000", "news20"):
+            # For close races many turns: what slows the machine for a while then falls on both in a turn.
+            often = replace(sizes, repeats=(4 if key == "mushrooms" else 2) * sizes.repeats)
             for estimator in ESTIMATORS:
                 vanilla = Bsfw(estimator, boosted=False)
-                yield _contest("boosting", setting, Bsfw(estimator), vanilla, "<= 1.10", often, 2 * setting.iterations)
+                yield _contest("boosting", setting, Bsfw(estimator), vanilla, "<= 1.10", often, sizes.steady)
 
     for key, setting in settings.items():
         if key.startswith("tau"):
@@ -214,7 +214,7 @@ def _boost_call(make: MakeProblem, sizes: Sizes, in_run: bool) -> Samples:
 def _scaling(estimator: str, sizes: Sizes) -> Samples:
     few, many = (data.wide(sizes, n) for n in sizes.wide)
     contest = [("ours", Bsfw(estimator), many), ("peer", Bsfw(estimator), few)]
-    return timing.per_iteration(contest, max(140, 2 * sizes.text_iterations), 2 * sizes.repeats, 2.0, sizes.patience)
+    return timing.per_iteration(contest, sizes.scaling, 2 * sizes.repeats, 2.0, sizes.patience)
 
 
 def _cold_start(estimator: str, what: str, sizes: Sizes) -> Samples:
