@@ -1,4 +1,4 @@
-"""The compiled engine: many iterations in one call, for linear models over sets with one-hot vertices."""
+"""The compiled engine: many iterations in one call, for linear models over sets whose vertices have few nonzeros."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .._arrays import Array
 from ..boosting import Direction, zero_squared
 from ..constraints.balls import L1Ball
 from ..constraints.simplex import Simplex
+from ..constraints.sparse_sets import GroupBall, KSparse
 from ..estimators import ESTIMATORS, HeavyBall
 from ..estimators.base import BatchEstimator, CoordinateEstimator
 from ..estimators.lsvrg import CoinEstimator
@@ -21,12 +22,13 @@ from ..objectives.linear_model import LinearModel
 from ..objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
 from ..results import Status
 from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
-from ..vertices import OneHot
+from ..vertices import OneHot, Sparse, Vertex
 from . import kernels, layout, lists, losses, margins, passes
 from .batches import GROUP, MOST_AT_ONCE
 from .lines import CompiledLine
-from .memory import check_memory
-from .onehot import BLOCK, LANES, RUN, boost
+from .memory import COMPACT, check_memory
+from .onehot import BLOCK, LANES, RUN
+from .sets import set_of
 from .work import Model, Rule, Work
 
 if TYPE_CHECKING:
@@ -45,8 +47,6 @@ CODES = {name: code for code, name in enumerate(
 )}  # fmt: skip
 MARGIN_REFRESH = 2000
 """Iterations after which margins that follow x are formed anew."""
-COLUMNS_A_STEP = 8
-"""Columns that a boosted step adds to x, about."""
 WIDE, WIDE_ROWS = 256, 4
 """With n so many times the coordinates, or the entries of rows, that an iteration writes into m, Boost keeps bounds of
 |m| instead of a sweep over m."""
@@ -68,7 +68,7 @@ def supports(solver: Solver) -> bool:
     """
     return (
         type(solver.objective) in LOSSES
-        and type(solver.constraint) in (L1Ball, Simplex)
+        and type(solver.constraint) in (L1Ball, Simplex, KSparse, GroupBall)
         and type(solver.estimator) is ESTIMATORS.get(solver.estimator.name)
         and type(solver.step_rule) in (PaperStep, ImageStep, ShortStep, LineSearch)
     )
@@ -85,13 +85,14 @@ class CompiledEngine:
         self.n, self.m = int(np.prod(solver.shape)), self.objective.n_samples
         self.coordinate = isinstance(solver.estimator, CoordinateEstimator)
         self._small = self.n**2 <= 2 * self.m  # the Gram matrix takes no more room than two numbers a sample
+        self.set = set_of(solver.constraint, self.n)
         self.rule = self._rule()
         self._uses_image = isinstance(solver.step_rule, LineSearch)
         self._chunk = 1
         self._kept: tuple[int, Array, Array] = (0, np.empty(0), np.empty(0))
         fresh = self._fresh(state)
         if state.memory:
-            check_memory(state.memory, fresh, self.m, self.rule.population)
+            check_memory(state.memory, fresh, self.m, self.rule.population, self.set)
         else:
             state.memory = fresh
         self.memory: dict[str, Any] = state.memory
@@ -109,11 +110,10 @@ class CompiledEngine:
             size = estimator.batch(self.m)
             refresh = refresh_period(self.m, size)
         constraint: Any = solver.constraint
-        kind, weights = constraint.one_hot_rule()
+        own = self.set.rule()
         return Rule(
-            kind=kind,
+            **own,
             radius=constraint.radius,
-            weights=np.empty(0) if weights is None else weights,
             max_rounds=solver.max_rounds,
             min_gain=solver.min_gain,
             zero=zero_squared(np.float64),
@@ -127,7 +127,7 @@ class CompiledEngine:
             refresh=refresh,
             image=isinstance(solver.step_rule, ImageStep),
             folds=self._folds(size),
-            bounded=kind == layout.L1 and self._writes_little(size),
+            bounded=own["kind"] == layout.L1 and self._writes_little(size),
             floor=0.0 if self.coordinate else FLOOR_SHARE,
             exact=estimator.exact,
             searches=isinstance(solver.step_rule, (ShortStep, LineSearch)),
@@ -147,7 +147,8 @@ class CompiledEngine:
         A = self.objective.A
         if isinstance(A, np.ndarray):
             return False
-        step = COLUMNS_A_STEP * self.objective.column_length
+        popular, others = self.set.columns()
+        step = popular * self.objective.column_length + others * A.nnz / self.n
         if self.solver.estimator.name == "sarah":
             step += self.m
         return step < (self.rule.size or self.m) * A.nnz / self.m
@@ -228,7 +229,7 @@ class CompiledEngine:
 
     def _fresh(self, state: State) -> dict[str, Any]:
         x = np.asarray(state.x, dtype=np.float64).ravel()
-        support = np.flatnonzero(x)
+        support = self.set.support(x)
         capacity = self._capacity(2 * len(support) + 64)
         compact = np.zeros(capacity)
         compact[1 : len(support) + 1] = x[support]
@@ -255,6 +256,7 @@ class CompiledEngine:
             "batch": np.zeros(self.rule.size, dtype=np.uint32),
             "change": np.zeros(self.rule.size if self._keeps_changes() else 0),
             "base": np.zeros(self.n if self.rule.folds else 0),
+            **self.set.arrays(support, capacity),
         }
 
     def _gram_room(self) -> dict[str, Any]:
@@ -311,19 +313,20 @@ class CompiledEngine:
                 "labels": np.zeros(at_once),
                 "samples": np.zeros(at_once, dtype=np.uint32),
                 "nodes": np.zeros(at_once, dtype=np.uint32),
-                "log": np.empty((0, 3)),
+                "log": self.set.log,
             }
         size = self.memory["x"].size
         places = self.memory["coordinates"] if self._small else np.arange(size)
         return Work(
-            held=np.zeros(size), residual=np.zeros(size), places=places, **self.memory, **self._scratch, **self._gram
-        )
+            held=np.zeros(size), residual=np.zeros(size), places=places, **self.memory, **self._scratch, **self._gram,
+            **self.set.scratch(size),
+        )  # fmt: skip
 
     def _grow(self) -> None:
         capacity = self._capacity(3 * self.memory["x"].size // 2)
-        for name in ("coordinates", "x", "previous", "q"):
-            old = self.memory[name]
-            if old.size:
+        for name in COMPACT:
+            old = self.memory.get(name)
+            if old is not None and old.size:
                 self.memory[name] = np.zeros(capacity, dtype=old.dtype)
                 self.memory[name][: old.size] = old
 
@@ -389,7 +392,7 @@ class CompiledEngine:
         return Direction(
             vertices=[],
             weights=[],
-            vertex=OneHot(int(whole[layout.VERTEX]), float(real[layout.VALUE]), self.solver.shape),
+            vertex=self._vertex(),
             gap=float(real[layout.GAP]),
             slope=float(real[layout.SLOPE]),
             alignment=float(real[layout.ALIGNMENT]),
@@ -397,6 +400,15 @@ class CompiledEngine:
             vertex_distance=float(real[layout.DISTANCE]),
             rounds=int(whole[layout.ROUNDS]),
         )
+
+    def _vertex(self) -> Vertex:
+        """s, the vertex of round 0."""
+        if "vertex" not in self.memory:
+            whole, real = self.memory["whole"], self.memory["real"]
+            return OneHot(int(whole[layout.VERTEX]), float(real[layout.VALUE]), self.solver.shape)
+        slots = np.flatnonzero(self.memory["vertex"])
+        slots = slots[np.argsort(self.memory["coordinates"][slots])]
+        return Sparse(self.memory["coordinates"][slots], self.memory["vertex"][slots], self.solver.shape)
 
     def advance(self, state: State, direction: Direction) -> tuple[float, Move]:
         """The step."""
@@ -419,7 +431,10 @@ class CompiledEngine:
                     return CompiledLine(self.objective, self.model, z, work.image - z)
 
                 def towards_vertex() -> CompiledLine:
-                    margins.image_of_vertex(self.model, work, work.image)
+                    if work.vertex is None:
+                        margins.image_of_vertex(self.model, work, work.image)
+                    else:
+                        margins.image_of(self.model, work, work.vertex, 1.0, work.image)
                     return CompiledLine(self.objective, self.model, z, work.image - z)
 
                 move = rule.search(direction, along, towards_vertex)
@@ -450,11 +465,7 @@ class CompiledEngine:
     def boost_again(self) -> int:
         """Boost at the present x and m once more, without a trace of it in the run; for benchmarks. Returns K_t."""
         rule, work, calls = self.rule, self._work(), self.memory["whole"][layout.LMO_CALLS]
-        boost(
-            rule.kind, rule.radius, rule.weights, rule.max_rounds, rule.min_gain, rule.zero, rule.floor, work.g,
-            work.slots, work.coordinates, work.x, work.q, work.held, work.residual, work.blocks, work.tops, work.whole,
-            work.real, work.log,
-        )  # fmt: skip
+        kernels.find(rule, work)
         self.memory["whole"][layout.LMO_CALLS] = calls
         return int(self.memory["whole"][layout.ROUNDS])
 

@@ -6,12 +6,17 @@ j. For others it grows with the support, with a place for each slot of the compa
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from ._jit import kernel
 from .layout import COUNT, IMAGE_SQUARES, ITERATION, LAMBDA, VALUE, VERTEX_SLOT
 from .onehot import CANCELLED
-from .rows import column_entry, column_span, member
+from .rows import INLINED, column_entry, column_span, member
 
 SUM_AGAIN = 64
 """Iterations after which a sum of squares that is kept is formed anew, before rounding could show."""
@@ -84,6 +89,30 @@ def gram_square(work, d):
     return total
 
 
+def vertex_entry(vertex: Any, work: Any, k: Any) -> Any:
+    """s at slot k, for s in the state as one number, or by slot. A name only: see `rows`."""
+
+
+@overload(vertex_entry, jit_options=INLINED)
+def _vertex_entry(vertex, work, k) -> Callable[..., Any]:
+    if isinstance(vertex, types.NoneType):
+        return lambda vertex, work, k: work.real[VALUE] if k == work.whole[VERTEX_SLOT] else 0.0
+    return lambda vertex, work, k: vertex[k]
+
+
+def vertex_square(vertex: Any, work: Any) -> Any:
+    """||A s||^2. A name only, too."""
+
+
+@overload(vertex_square, jit_options=INLINED)
+def _vertex_square(vertex, work) -> Callable[..., Any]:
+    def one_hot(vertex, work):
+        place = work.places[work.whole[VERTEX_SLOT]]
+        return work.real[VALUE] * work.real[VALUE] * work.gram[place, place]
+
+    return one_hot if isinstance(vertex, types.NoneType) else lambda vertex, work: gram_square(work, vertex)
+
+
 @kernel()
 def gram_ratio(work):
     """||A(s - x)||^2, ||A d~||^2 and the products of A x with the two, by G = A^T A and the ||A x||^2 that is kept.
@@ -91,27 +120,26 @@ def gram_ratio(work):
     So much for each vertex of the step, not for each coordinate of x. What is kept is summed anew before rounding could
     show, and so is a difference that has cancelled.
     """
-    count, slot, value, total = work.whole[COUNT], work.whole[VERTEX_SLOT], work.real[VALUE], work.real[LAMBDA]
+    count, total = work.whole[COUNT], work.real[LAMBDA]
     if work.whole[ITERATION] % SUM_AGAIN == 0 or work.real[IMAGE_SQUARES] < 0.0:
         work.real[IMAGE_SQUARES] = gram_square(work, work.x)
-    xx, x, q = work.real[IMAGE_SQUARES], work.pair[0], work.pair[1]
+    xx, ss, x, q = work.real[IMAGE_SQUARES], vertex_square(work.vertex, work), work.pair[0], work.pair[1]
     for k in range(1, count + 1):
         x[work.places[k]], q[work.places[k]] = work.x[k], work.q[k]
     qx = qq = sx = 0.0
     for k in range(1, count + 1):
-        if work.q[k] != 0.0 or k == slot:
+        s = vertex_entry(work.vertex, work, k)
+        if work.q[k] != 0.0 or s != 0.0:
             x_row, q_row = row_products(work.gram[work.places[k]], x, q)
             qx += work.q[k] * x_row
             qq += work.q[k] * q_row
-            if k == slot:
-                sx = value * x_row
+            sx += s * x_row
     qx, qq = qx / total, qq / (total * total)
-    ss = value * value * work.gram[work.places[slot], work.places[slot]]
     towards_s, towards_d = xx - 2.0 * sx + ss, xx - 2.0 * qx + qq
     difference = work.residual
     if towards_s < CANCELLED * xx:
         for k in range(1, count + 1):
-            difference[k] = (value if k == slot else 0.0) - work.x[k]
+            difference[k] = vertex_entry(work.vertex, work, k) - work.x[k]
         towards_s = gram_square(work, difference)
     if towards_d < CANCELLED * xx:
         for k in range(1, count + 1):

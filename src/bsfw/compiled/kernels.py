@@ -1,14 +1,19 @@
-"""Iterations of Algorithm BSFW on a linear model over a set with one-hot vertices, without Python in between.
+"""Iterations of Algorithm BSFW on a linear model over a set whose vertices are sparse, without Python in between.
 
 The phases (`layout`) are those of the generic loop: the estimate, Boost, the move; `run` goes through many of them.
-`work` says what is fixed and what changes.
+`work` says what is fixed and what changes. `find_direction` and `aim_at_vertex` are names only: Numba picks the body by
+the type of set, so that the code for one holds nothing of the others.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from ._jit import kernel
 from .estimates import estimate
@@ -49,6 +54,72 @@ from .layout import (
 )
 from .margins import margin_ratio, move_margins
 from .onehot import LANES, boost
+from .rows import INLINED
+
+
+def find_direction(sparse: Any, rule: Any, work: Any) -> Any:
+    """Boost: of `onehot`, or of `rounds` for a set whose vertices have several nonzeros."""
+
+
+@overload(find_direction, jit_options=INLINED)
+def _find_direction(sparse, rule, work) -> Callable[..., Any]:
+    if not isinstance(sparse, types.NoneType):
+        from . import groups, ksparse  # noqa: F401  # where Numba finds their bodies; not loaded for other sets
+        from .rounds import boost_scaled
+
+        return lambda sparse, rule, work: boost_scaled(rule, work)
+    return lambda sparse, rule, work: boost(
+        rule.kind,
+        rule.radius,
+        rule.weights,
+        rule.max_rounds,
+        rule.min_gain,
+        rule.zero,
+        rule.floor,
+        work.g,
+        work.slots,
+        work.coordinates,
+        work.x,
+        work.q,
+        work.held,
+        work.residual,
+        work.blocks,
+        work.tops,
+        work.whole,
+        work.real,
+        work.log,
+    )
+
+
+@kernel()
+def find(rule, work):
+    """`find_direction` for Python to call."""
+    return find_direction(rule.sparse, rule, work)
+
+
+def aim_at_vertex(vertex: Any, work: Any) -> Any:
+    """q = s, for a step that reverts."""
+
+
+@overload(aim_at_vertex, jit_options=INLINED)
+def _aim_at_vertex(vertex, work) -> Callable[..., Any]:
+    def one_hot(vertex, work):
+        whole, q, value = work.whole, work.q, work.real[VALUE]
+        for k in range(1, whole[COUNT] + 1):
+            q[k] = 0.0
+        if value != 0.0:
+            slot = whole[VERTEX_SLOT]
+            if slot == 0:  # nothing was accepted, so that s has no slot yet; `look` has kept one free
+                slot = whole[COUNT] = whole[COUNT] + 1
+                work.coordinates[slot], work.x[slot] = whole[VERTEX], 0.0
+                work.slots[whole[VERTEX]] = slot
+            q[slot] = value
+
+    def sparse(vertex, work):
+        for k in range(1, work.whole[COUNT] + 1):
+            work.q[k] = vertex[k]
+
+    return one_hot if isinstance(vertex, types.NoneType) else sparse
 
 
 @kernel()
@@ -59,7 +130,7 @@ def image_step(model, rule, work, eta):
     if by_gram:
         near, far, along_s, along_d = gram_ratio(work)
     else:
-        near, far = margin_ratio(model, work)
+        near, far = margin_ratio(work.vertex, model, work)
     gamma = min(eta * math.sqrt(max(near, 0.0) / far), 1.0) if far > 0.0 else 1.0
     boosted = gamma < 1.0
     length = gamma if boosted else eta
@@ -88,15 +159,7 @@ def advance(model, rule, work, eta):
         length = gamma if boosted else eta
         real[IMAGE_SQUARES] = -1.0
     if not boosted:
-        for k in range(1, whole[COUNT] + 1):
-            q[k] = 0.0
-        if real[VALUE] != 0.0:
-            slot = whole[VERTEX_SLOT]
-            if slot == 0:  # nothing was accepted, so that s has no slot yet; `look` has kept one free
-                slot = whole[COUNT] = whole[COUNT] + 1
-                work.coordinates[slot], x[slot] = whole[VERTEX], 0.0
-                work.slots[whole[VERTEX]] = slot
-            q[slot] = real[VALUE]
+        aim_at_vertex(work.vertex, work)
     factor = 1.0 / real[LAMBDA] if boosted else 1.0
     keep = work.previous.size > 0
     for k in range(1, whole[COUNT] + 1):
@@ -123,27 +186,7 @@ def look(model, rule, work, rate, rng):
     if whole[PHASE] == BOOST:
         if whole[COUNT] + 2 + LANES >= work.x.size:
             return GROW
-        status = boost(
-            rule.kind,
-            rule.radius,
-            rule.weights,
-            rule.max_rounds,
-            rule.min_gain,
-            rule.zero,
-            rule.floor,
-            work.g,
-            work.slots,
-            work.coordinates,
-            work.x,
-            work.q,
-            work.held,
-            work.residual,
-            work.blocks,
-            work.tops,
-            whole,
-            work.real,
-            work.log,
-        )
+        status = find_direction(rule.sparse, rule, work)
         if status != DONE:
             return status
         whole[PHASE] = MOVE

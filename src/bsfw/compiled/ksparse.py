@@ -1,252 +1,244 @@
-"""Algorithm Boost on the k-sparse polytope: exact, one pass over n per call instead of several per round.
+"""The LMO of the k-sparse polytope inside of Boost (`rounds`): the k largest |m_j + psi_j|.
 
-The LMO wants the k largest |m_j + psi_j|. Those of untouched coordinates (see `rounds`) never change: a pool holds the
-largest of them in order, so that a round looks at the touched coordinates and at the first k of the pool.
+Those of untouched coordinates never change: a pool holds the largest of them, the k first ones in front, so that a
+round looks at the touched coordinates and at these. Magnitudes are compared by their bits: nonnegative floats are
+ordered like them, and an integer maximum is vectorised where a float one is not.
 """
 
 from __future__ import annotations
 
-import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from numba.extending import overload
 
 from .._arrays import Array
 from ..boosting import Direction
-from ..vertices import Sparse
-from ._jit import jit
-from .rounds import (
-    HELD,
-    LARGEST,
-    REORDERED,
-    ROWS,
-    SMALLEST,
-    G,
-    Q,
-    V,
-    X,
-    direction,
-    flat,
-    grown,
-    judge,
-    products,
-    residual,
-    rounding,
-    summary,
-    with_room,
-)
+from ..constraints.sparse_sets import KSparse
+from ._jit import bits_of, kernel
+from .layout import ACCEPTED
+from .onehot import ABSOLUTE, LANES, NOWHERE, filled
+from .rounds import REORDERED, WITHOUT_COUNTS, answer, boost, boost_arrays, direction, slot_at, sweep
+from .sets import KSparseSet
+from .work import KSparseRule
 
-WIDEST = 256
-"""Widest block of coordinates of which one maximum is kept."""
-
-TAKEN = -1.0
-"""In place of |m_j| where coordinate j is touched or in the pool."""
+SIZE, LAST_KEY, LAST = range(3)
+"""Positions in the marks of a pool: how many it holds, and the last key and coordinate that had room in it, so that all
+others come after these."""
 
 
-@jit(fastmath=REORDERED)
-def magnitudes(m, out):
-    """|m| into `out`; returns ||m||^2."""
-    squares = 0.0
-    for j in range(m.size):
-        out[j] = abs(m[j])
-        squares += m[j] * m[j]
-    return squares
+@kernel()
+def width_of(g, blocks):
+    """Coordinates in a block."""
+    return (g.size + blocks.size - 1) // blocks.size
 
 
-@jit()
-def support(x):
-    """Coordinates of the nonzeros of x, found without a branch."""
-    size = 0
-    for j in range(x.size):
-        size += x[j] != 0.0
-    found, count = np.empty(size + 1, dtype=np.int64), 0
-    for j in range(x.size):
-        found[count] = j
-        count += x[j] != 0.0
-    return found[:size]
+@kernel(fastmath=REORDERED)
+def block_maxima(g, blocks):
+    """Largest |g| of every block, by its bits, and the sum of squares."""
+    total, width = 0.0, width_of(g, blocks)
+    for b in range(blocks.size):
+        values = g[b * width : (b + 1) * width]
+        best, squares = np.int64(0), 0.0
+        for k in range(values.size):
+            best = max(best, bits_of(values[k]) & ABSOLUTE)
+        for k in range(values.size):
+            squares += values[k] * values[k]
+        blocks[b] = best
+        total += squares
+    return total
 
 
-@jit()
-def kth_largest(values, k):
-    """By Hoare's selection, which reorders `values`; O(size) on average. `np.partition` takes seconds to compile."""
-    low, high, place = 0, values.size - 1, values.size - k
+@kernel()
+def later_maxima(g, blocks, last_key, last):
+    """As `block_maxima`, of what comes after that key and coordinate."""
+    width = width_of(g, blocks)
+    for b in range(blocks.size):
+        best = np.int64(0)
+        for j in range(b * width, min(g.size, (b + 1) * width)):
+            key = bits_of(g[j]) & ABSOLUTE
+            best = max(best, key if (key < last_key) | ((key == last_key) & (j > last)) else np.int64(0))
+        blocks[b] = best
+
+
+@kernel()
+def bring_forward(keys, wheres, size, k):
+    """Reorder the first `size` pairs so that k come before the others, and the k-th after the rest of these: by larger
+    keys, of equal ones by smaller coordinates. Hoare's selection, O(size) on average."""
+    low, high, place = 0, size - 1, k - 1
     while low < high:
-        pivot, i, j = values[place], low, high
+        key, where, i, j = keys[place], wheres[place], low, high
         while i <= j:
-            while values[i] < pivot:
+            while keys[i] > key or (keys[i] == key and wheres[i] < where):
                 i += 1
-            while pivot < values[j]:
+            while keys[j] < key or (keys[j] == key and wheres[j] > where):
                 j -= 1
             if i <= j:
-                values[i], values[j] = values[j], values[i]
+                keys[i], keys[j] = keys[j], keys[i]
+                wheres[i], wheres[j] = wheres[j], wheres[i]
                 i += 1
                 j -= 1
         if j < place:
             low = i
         if place < i:
             high = j
-    return values[place]
 
 
-@jit()
-def take_largest(magnitude, wanted):
-    """At least `wanted` (or all) coordinates not yet taken, by decreasing magnitude, the first index among equals.
-
-    They are marked as taken, and none that is left comes before them in this order. The threshold is the wanted-th
-    largest of the maxima of blocks: as many coordinates reach it, and few more, if blocks are many. O(n).
-    """
-    n = magnitude.size
-    width = max(1, min(WIDEST, n // (8 * wanted)))
-    # Nonnegative floats are ordered like their bits, negative ones have negative bits; integer maxima are vectorised.
-    bits = magnitude.view(np.int64)
-    tops = np.empty(-(-n // width), dtype=np.int64)
-    for b in range(tops.size):
-        part = bits[b * width : (b + 1) * width]
-        best = part[0]
-        for k in range(part.size):
-            best = max(best, part[k])
-        tops[b] = best
-    keys = tops.view(np.float64)
-    threshold = 0.0
-    if wanted < keys.size:
-        threshold = max(0.0, kth_largest(keys.copy(), wanted))
-    size = 0
-    for b in range(keys.size):
-        if keys[b] >= threshold:
-            for j in range(b * width, min(n, (b + 1) * width)):
-                size += magnitude[j] > threshold
-    most = size + min(n, wanted)
-    found, descending, count, equal = np.empty(most, dtype=np.int64), np.empty(most), 0, 0
-    for b in range(keys.size):
-        if keys[b] >= threshold:
-            for j in range(b * width, min(n, (b + 1) * width)):
-                tie = magnitude[j] == threshold
-                if magnitude[j] > threshold or (tie and equal < wanted):
-                    found[count], descending[count] = j, -magnitude[j]
-                    count += 1
-                    equal += tie
-                    magnitude[j] = TAKEN
-    return found[np.argsort(descending[:count], kind="mergesort")]  # stable: equals stay in the order of indices
+@kernel()
+def common_floor(pool, wanted):
+    """A key that `wanted` coordinates reach, and not many more, if there are: the wanted-th largest of the blocks."""
+    keys, wheres = pool.candidate_keys, pool.candidate_wheres
+    if wanted >= pool.blocks.size:
+        return np.int64(0)
+    for b in range(pool.blocks.size):
+        keys[b], wheres[b] = pool.blocks[b], b
+    bring_forward(keys, wheres, pool.blocks.size, wanted)
+    return keys[wanted - 1]
 
 
-@jit()
-def select(g, coordinates, count, m, pool, wheres, origins):
-    """The coordinates of the largest |g_j|, first indices among equals, into `wheres`; their slots as origins.
+@kernel()
+def fill_pool(g, slots, pool):
+    """Add to the pool those that come next: at first as many as fill a quarter of it, later half, or more. O(n)."""
+    keys, wheres, marks = pool.keys, pool.wheres, pool.marks
+    size, last_key, last = marks[SIZE], marks[LAST_KEY], marks[LAST]
+    half, width, floor = keys.size // 2, width_of(g, pool.blocks), np.int64(0)
+    if last_key < NOWHERE:
+        later_maxima(g, pool.blocks, last_key, last)
+    if keys.size < g.size:
+        floor = common_floor(pool, half if last_key < NOWHERE else half // 2)
+    marks[LAST_KEY], marks[LAST] = floor, NOWHERE  # all that reach the floor find room, or else
+    for b in range(pool.blocks.size):
+        if pool.blocks[b] < floor:
+            continue
+        for j in range(b * width, min(g.size, (b + 1) * width)):
+            key = bits_of(g[j]) & ABSOLUTE
+            if key >= floor and slots[j] == 0 and (key < last_key or (key == last_key and j > last)):
+                if size == keys.size:
+                    bring_forward(keys, wheres, size, half)
+                    size = half
+                    marks[LAST_KEY], marks[LAST] = keys[half - 1], wheres[half - 1]
+                    floor = keys[half - 1] + 1  # as coordinates come in order, an equal key is after the last
+                    if key < floor:
+                        continue
+                keys[size], wheres[size] = key, j
+                size += 1
+    marks[SIZE] = size
 
-    Candidates are the `count` touched coordinates and the first of the pool, which have no slots but negative numbers.
-    """
-    k, fresh = wheres.size, min(wheres.size, pool.size)
-    bound = abs(m[pool[k - 1]]) if fresh == k else 0.0  # k coordinates reach it, so that those below are out
-    keys, slots, size = np.empty(count + fresh), np.empty(count + fresh, dtype=np.int64), 0
-    for s in range(count):
-        keys[size], slots[size] = abs(g[s]), s
-        size += keys[size] >= bound
-    for i in range(fresh):
-        keys[size], slots[size] = abs(m[pool[i]]), -1 - i
+
+@kernel()
+def update_pool(g, slots, pool, k):
+    """Take out who has got a slot, have at least k in the pool as far as there are, and the first k in front."""
+    keys, wheres, marks = pool.keys, pool.wheres, pool.marks
+    size, i, changed = marks[SIZE], 0, False
+    while i < min(k, size):  # only those in front were ever chosen
+        if slots[wheres[i]] > 0:
+            size -= 1
+            keys[i], wheres[i] = keys[size], wheres[size]
+            changed = True
+        else:
+            i += 1
+    marks[SIZE] = size
+    if size < k and (marks[LAST_KEY] > 0 or marks[LAST] < NOWHERE):
+        fill_pool(g, slots, pool)
+        changed = True
+    if changed and marks[SIZE] >= k:
+        bring_forward(keys, wheres, marks[SIZE], k)
+
+
+@kernel()
+def reached(residual, count, pool, near, k):
+    """A key that k candidates reach, and not many more, if there are k: by the largest of every few slots."""
+    keys, wheres, size = pool.candidate_keys, pool.candidate_wheres, near
+    for i in range(near):
+        keys[i], wheres[i] = pool.keys[i], i
+    for first in range(1, count + 1, LANES):
+        best = np.int64(0)
+        for s in range(np.uint64(first), np.uint64(min(first + LANES, count + 1))):
+            best = max(best, bits_of(residual[s]) & ABSOLUTE)
+        keys[size], wheres[size] = best, size
         size += 1
-    threshold = kth_largest(keys[:size].copy(), k)
-    found, equal, ties = 0, 0, np.empty(size, dtype=np.int64)
-    for i in range(size):
-        if keys[i] >= threshold:
-            j = coordinates[slots[i]] if slots[i] >= 0 else pool[-1 - slots[i]]
-            if keys[i] > threshold:
-                wheres[found], origins[found] = j, slots[i]
-                found += 1
-            else:
-                slots[equal], ties[equal] = slots[i], j
-                equal += 1
-    order = np.argsort(ties[:equal])
-    for i in range(k - found):
-        wheres[found + i], origins[found + i] = ties[order[i]], slots[order[i]]
+    if size < k:
+        return np.int64(0)
+    bring_forward(keys, wheres, size, k)
+    return keys[k - 1]
 
 
-@jit()
-def boost(m, x, k, radius, eps, max_rounds, min_gain):
-    """One Boost call: whether it was made, rounds, numbers, weights, coordinates and values of the vertices."""
-    magnitude = np.empty(m.size)
-    norm_m = math.sqrt(magnitudes(m, magnitude))
-    touched = support(x)
-    count = touched.size
-    compact = np.zeros((ROWS, count + 8 * k))
-    coordinates = np.empty(compact.shape[1], dtype=np.int64)
-    for s in range(count):
-        j = touched[s]
-        coordinates[s], compact[X, s], compact[HELD, s], magnitude[j] = j, x[j], m[j], TAKEN
-    pool, first, left, wanted = np.empty(0, dtype=np.int64), 0, m.size - count, k + 64
-    wheres, origins = np.empty(k, dtype=np.int64), np.empty(k, dtype=np.int64)
-    log_coordinates, log_values, weights = np.empty((8, k), dtype=np.int64), np.empty((8, k)), np.empty(8)
-    closest = rounding(compact, count, eps)
-    usable = SMALLEST < norm_m < LARGEST and closest < math.inf  # False for NaN
-    total, alignment, gap, distance = 0.0, -1.0, 0.0, 0.0
-    rounds = accepted = 0
-    while usable and rounds < max_rounds:
-        pp, pm = residual(compact, count, total)
-        if pool.size - first < k and left > 0:
-            more = take_largest(magnitude, wanted)
-            pool, first, left, wanted = np.concatenate((pool[first:], more)), 0, left - more.size, 4 * wanted
-        select(compact[G], coordinates, count, m, pool[first:], wheres, origins)
-        rounds += 1
-        if accepted == weights.size:
-            log_coordinates, log_values, weights = grown(log_coordinates), grown(log_values), grown(weights)
-        chosen, values = log_coordinates[accepted], log_values[accepted]
+@kernel()
+def select(residual, coordinates, count, pool, near, k):
+    """The k largest magnitudes, first coordinates among equals, to the front of the candidates, which are the touched
+    coordinates and the first `near` of the pool."""
+    bound, size = reached(residual, count, pool, near, k), 0
+    keys, wheres = pool.candidate_keys, pool.candidate_wheres
+    for i in range(near):
+        keys[size], wheres[size] = pool.keys[i], pool.wheres[i]
+        size += keys[size] >= bound
+    for s in range(1, count + 1):
+        key = bits_of(residual[s]) & ABSOLUTE
+        if key >= bound:
+            if size == keys.size:
+                bring_forward(keys, wheres, size, k)
+                size, bound = k, keys[k - 1]
+            keys[size], wheres[size] = key, coordinates[s]
+            size += 1
+    bring_forward(keys, wheres, size, k)
+
+
+@overload(sweep, jit_options=WITHOUT_COUNTS)
+def _sweep(sparse, work) -> Callable[..., Any] | None:
+    def body(sparse, work):
+        marks = work.pool.marks
+        marks[SIZE], marks[LAST_KEY], marks[LAST] = 0, NOWHERE, -1
+        return block_maxima(work.g, work.pool.blocks)
+
+    return body if getattr(sparse, "instance_class", None) is KSparseRule else None
+
+
+@overload(answer, jit_options=WITHOUT_COUNTS)
+def _answer(sparse, radius, work, count) -> Callable[..., Any] | None:
+    def body(sparse, radius, work, count):
+        k, pool, residual, fresh = sparse.k, work.pool, work.residual, 0
+        update_pool(work.g, work.slots, pool, k)
+        select(residual, work.coordinates, count, pool, min(k, pool.marks[SIZE]), k)
         for i in range(k):
-            j, s = wheres[i], origins[i]
-            chosen[i] = j
-            values[i] = -radius if (compact[G, s] if s >= 0 else m[j]) >= 0.0 else radius
-            if s >= 0:
-                compact[V, s] = values[i]
-        uu, um, upsi = products(compact, count)
+            j = pool.candidate_wheres[i]
+            slot = np.int64(work.slots[j])
+            if slot == 0:
+                fresh += 1
+                slot = count + fresh
+                if slot + LANES >= work.x.size:
+                    return -1, 0, 0
+                work.coordinates[slot] = j
+                work.held[slot] = residual[slot] = work.g[j]
+            pool.chosen[i] = slot
+            pool.candidate_keys[i] = residual[slot] >= 0.0
+        residual[1 : filled(count + fresh) + 1] = 0.0
         for i in range(k):
-            if origins[i] < 0:
-                uu += values[i] * values[i]
-                um += values[i] * m[chosen[i]]
-        if rounds == 1:
-            gap, distance = -um, math.sqrt(uu)
-        lam, gained = judge(norm_m, alignment, min_gain, closest, pp, pm, uu, um, upsi)
-        if lam == 0.0:
-            break
-        compact = with_room(compact, count, k)
-        if coordinates.size < compact.shape[1]:
-            coordinates = np.concatenate((coordinates, np.empty(compact.shape[1] - coordinates.size, dtype=np.int64)))
-        for i in range(k):
-            s = origins[i]
-            if s < 0:
-                s = count
-                coordinates[s], compact[HELD, s] = chosen[i], m[chosen[i]]
-                count += 1
-                first += 1  # those chosen from the pool are its first
-            compact[Q, s] += lam * values[i]
-            compact[V, s] = 0.0
-        weights[accepted] = lam
-        total += lam
-        alignment = gained
-        accepted += 1
-    numbers = summary(compact, count, total, alignment, gap, distance)
-    return usable, rounds, numbers, weights[:accepted] / total, log_coordinates, log_values
+            residual[pool.chosen[i]] = -radius if pool.candidate_keys[i] else radius
+        return fresh, k, 0
+
+    return body if getattr(sparse, "instance_class", None) is KSparseRule else None
 
 
-def boost_k_sparse(k: int, radius: float, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction | None:
+@overload(slot_at, jit_options=WITHOUT_COUNTS)
+def _slot_at(sparse, work, first, i) -> Callable[..., Any] | None:
+    if getattr(sparse, "instance_class", None) is KSparseRule:
+        return lambda sparse, work, first, i: work.pool.chosen[i]
+    return None
+
+
+def boost_k_sparse(constraint: KSparse, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction | None:
     """Algorithm Boost on `KSparse`, or None where the numbers need the generic one.
 
     O(n) once, then O(support + visited) a round.
     """
-    dtype = np.result_type(m, x, np.float32)
-    usable, rounds, numbers, weights, coordinates, values = boost(
-        flat(m),
-        flat(x),
-        k,
-        radius,
-        float(np.finfo(dtype).eps),
-        max_rounds,
-        min_gain,
-    )
-    if not usable:
+    of, k = KSparseSet(constraint, m.size), constraint.k
+    found = boost_arrays(boost, of, constraint.radius, m, x, max_rounds, min_gain)
+    if found is None:
         return None
-    made = max(1, len(weights))
-    order = np.argsort(coordinates[:made], axis=1)
-    rows = zip(
-        np.take_along_axis(coordinates[:made], order, axis=1),
-        np.take_along_axis(values[:made].astype(dtype), order, axis=1),
-        strict=True,
-    )
-    vertices = [Sparse(indices, entries, x.shape) for indices, entries in rows]
-    return direction(vertices, weights, numbers, rounds)
+    work, log = found
+    made = max(1, work.whole[ACCEPTED])
+    coordinates, values = (table[: made * k].reshape(made, k) for table in (log.coordinates, log.values))
+    order = np.argsort(coordinates, axis=1)  # as the LMO has them
+    coordinates[:], values[:] = (np.take_along_axis(table, order, axis=1) for table in (coordinates, values))
+    return direction(work, log, m, x)

@@ -52,13 +52,13 @@ return between two of them and is entered again where it left."""
 RUN, LOOK, ADVANCE = range(3)
 """How far a call of `kernels.run` goes: through many iterations, to before the next move, to after it."""
 
-DONE, GROW, FULL_PASS, FOLLOW, NOT_FINITE, GAP_REACHED, BUDGET = range(7)
+DONE, GROW, FULL_PASS, FOLLOW, NOT_FINITE, GAP_REACHED, BUDGET, OUT_OF_RANGE = range(8)
 """Why a kernel returned: all asked iterations done; the compact arrays are full; a full pass is wanted; margins that
 follow x would help, or the step needs them; m is not finite; the exact gap is at most the tolerance; a budget is used
-up."""
+up; m must be scaled first."""
 
-L1, WEIGHTED_L1, SIMPLEX, SOLID_SIMPLEX = range(4)
-"""Sets with one-hot vertices."""
+L1, WEIGHTED_L1, SIMPLEX, SOLID_SIMPLEX, SEVERAL = range(5)
+"""Sets with one-hot vertices, and others, whose vertices have several nonzeros."""
 
 FULL, SAG, SAGA, LSVRG, SARAH, HEAVY_BALL, SEGA, JAGUAR, ZOJA = range(9)
 """Estimators."""

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
+from numba import types
+from numba.extending import overload
 
 from ._jit import jit, kernel
 from .layout import (
@@ -17,7 +22,7 @@ from .layout import (
     VALUE,
     VERTEX,
 )
-from .rows import column_entry, column_span, member, row_add
+from .rows import INLINED, column_entry, column_span, member, row_add
 
 TINY = 1e-100
 """A scale below this is multiplied into its array."""
@@ -111,22 +116,47 @@ def column_products(model, j, z):
 
 
 @kernel()
-def margin_ratio(model, work):
-    """||A(s - x)||^2 and ||A d~||^2 by the margins.
+def towards_average(model, work):
+    """||A x||^2, in units of MARGIN_SCALE^2, and ||A d~||^2.
 
     A vbar, vbar = q / LAMBDA, goes into `image`, which holds zeros between two steps; where there is no such vector of
     m, the margins themselves are left at A(x - vbar). `move_margins` goes on.
     """
-    z, total, value, scale = work.margins, work.real[LAMBDA], work.real[VALUE], work.real[MARGIN_SCALE]
-    dot, column_squares = column_products(model, work.whole[VERTEX], z)
+    z, total, scale = work.margins, work.real[LAMBDA], work.real[MARGIN_SCALE]
     if work.image.size > 0:
         add_image(model, work, work.q, 1.0 / total, work.image)
-        squares, towards_d = squares_apart(z, scale, work.image)
-    else:
-        squares = sum_of_squares(z)
-        add_image(model, work, work.q, -1.0 / (total * scale), z)
-        towards_d = scale * scale * sum_of_squares(z)
-    return scale * scale * squares - 2.0 * value * scale * dot + value * value * column_squares, towards_d
+        return squares_apart(z, scale, work.image)
+    squares = sum_of_squares(z)
+    add_image(model, work, work.q, -1.0 / (total * scale), z)
+    return squares, scale * scale * sum_of_squares(z)
+
+
+def margin_ratio(vertex: Any, model: Any, work: Any) -> Any:
+    """||A(s - x)||^2 and ||A d~||^2 by the margins, left as `towards_average` says. A name only: see `rows`."""
+
+
+@overload(margin_ratio, jit_options=INLINED)
+def _margin_ratio(vertex, model, work) -> Callable[..., Any]:
+    def one_hot(vertex, model, work):
+        value, scale = work.real[VALUE], work.real[MARGIN_SCALE]
+        dot, column_squares = column_products(model, work.whole[VERTEX], work.margins)
+        squares, towards_d = towards_average(model, work)
+        return scale * scale * squares - 2.0 * value * scale * dot + value * value * column_squares, towards_d
+
+    def sparse(vertex, model, work):
+        z, image, scale = work.margins, work.image, work.real[MARGIN_SCALE]
+        if image.size > 0:
+            add_image(model, work, vertex, 1.0, image)
+            _, towards_s = squares_apart(z, scale, image)
+            image[:] = 0.0
+        else:
+            add_image(model, work, vertex, -1.0 / scale, z)
+            towards_s = scale * scale * sum_of_squares(z)
+            add_image(model, work, vertex, 1.0 / scale, z)
+        _, towards_d = towards_average(model, work)
+        return towards_s, towards_d
+
+    return one_hot if isinstance(vertex, types.NoneType) else sparse
 
 
 @kernel()

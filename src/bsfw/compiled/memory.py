@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 
 from .layout import COUNT, ESTIMATE, ITERATION, MOVE, PHASE, VERTEX, VERTEX_SLOT
+from .sets import Set
 
-COMPACT = ("coordinates", "x", "q", "previous")
-"""A slot per coordinate of the support or visited: their length is the run's own."""
+COMPACT = ("coordinates", "x", "q", "previous", "vertex", "touched")
+"""A slot per coordinate of the support or visited: their length is the run's own. The last two not all sets have."""
 
 
-def check_memory(memory: dict[str, Any], fresh: dict[str, Any], m: int, population: int) -> None:
-    """Raise a ValueError unless `memory` could be that of a run that began with `fresh` on m samples and draws from
-    `population` of them, or of the coordinates. O(n + m)."""
-    if fault := _misfit(memory, fresh, m) or _outside(memory, population):
+def check_memory(memory: dict[str, Any], fresh: dict[str, Any], m: int, population: int, of: Set) -> None:
+    """Raise a ValueError unless `memory` could be that of a run that began with `fresh` on this set and m samples and
+    draws from `population` of them, or of the coordinates. O(n + m)."""
+    if fault := _misfit(memory, fresh, m) or _outside(memory, population) or of.fault(memory):
         raise ValueError(
             f"the saved arrays are not those of a run that this version of bsfw can go on with: {fault}. The "
             "checkpoint is of another version, or damaged; start the run anew."
@@ -47,6 +48,6 @@ def _outside(memory: dict[str, Any], population: int) -> str:
     coordinates = memory["coordinates"]
     if np.any((coordinates < 0) | (coordinates >= n)) or len(np.unique(coordinates[1 : count + 1])) < count:
         return "the coordinates are not distinct ones of x"
-    if np.any(memory["x"][count + 1 :]) or np.any(memory["q"][count + 1 :]):
+    if any(np.any(memory[name][count + 1 :]) for name in ("x", "q", "vertex") if name in memory):
         return "there are numbers beyond the last coordinate"  # where kernels count on zeros
     return "the batch is out of its range" if np.any(memory["batch"] >= population) else ""

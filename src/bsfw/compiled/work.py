@@ -24,7 +24,8 @@ class Model(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """Set, estimator and step."""
+    """Set, estimator and step. `sparse` is what else is to know of a set whose vertices have several nonzeros: by its
+    type Numba picks the code."""
 
     kind: int
     radius: float
@@ -46,6 +47,44 @@ class Rule(NamedTuple):
     floor: float
     exact: bool
     searches: bool
+    sparse: Any = None
+
+
+class KSparseRule(NamedTuple):
+    """Of `KSparse`, beside the radius."""
+
+    k: int
+
+
+class GroupRule(NamedTuple):
+    """Of `GroupBall`, beside the radius: the coordinates group by group (None: in their own order), and where each
+    group begins, with the end of the last."""
+
+    order: Any
+    starts: Any
+
+
+class Pool(NamedTuple):
+    """Scratch of `ksparse`: the largest |m_j| of coordinates without a slot, by their bits, of which `blocks` has the
+    largest of each block; `marks` says how many they are and where they end. `candidates`, again keys and coordinates,
+    is for choosing among; `chosen` are the slots of the vertex."""
+
+    blocks: Any
+    keys: Any
+    wheres: Any
+    marks: Any
+    candidate_keys: Any
+    candidate_wheres: Any
+    chosen: Any
+
+
+class Log(NamedTuple):
+    """Of `rounds`: the vertices, one after the other, where each ends, and the weights; with no rows none is kept."""
+
+    coordinates: Any
+    values: Any
+    ends: Any
+    weights: Any
 
 
 class Work(NamedTuple):
@@ -60,6 +99,8 @@ class Work(NamedTuple):
     of blocks; all are empty where there are none.
     `gram` is A^T A over `places` (see the module of that name), so far for `formed` slots; `cursors`, `window` and
     `pair` are its scratch.
+    Only sets whose vertices have several nonzeros have a `vertex`: s, by slot. For groups, `touched` are those that
+    have slots, in the order of these, and `norms` the largest ||m_g||^2 of each block of others.
     """
 
     whole: Any
@@ -100,3 +141,7 @@ class Work(NamedTuple):
     samples: Any
     nodes: Any
     log: Any
+    vertex: Any = None
+    touched: Any = None
+    norms: Any = None
+    pool: Any = None

@@ -64,7 +64,7 @@ class KSparse(Constraint):
             from ..compiled.ksparse import boost_k_sparse
 
             self.check_shape(m.shape)
-            found = boost_k_sparse(self.k, self.radius, m, x, max_rounds, min_gain)
+            found = boost_k_sparse(self, m, x, max_rounds, min_gain)
         return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:
@@ -101,8 +101,7 @@ class GroupBall(Constraint):
         self.groups = tuple(np.sort(group).astype(np.intp) for group in arrays)
         self.radius = positive(radius, "radius")
         self._order = np.concatenate(self.groups)
-        sizes = np.array([group.size for group in self.groups])
-        self._starts = np.cumsum(sizes) - sizes
+        self._starts = np.cumsum([0, *(group.size for group in self.groups)])
         n = self._order.size
         if self._order.min() < 0 or self._order.max() >= n or np.unique(self._order).size != n:
             seen = np.unique(self._order)
@@ -112,6 +111,9 @@ class GroupBall(Constraint):
                 f"{missing} are missing and {int((seen < 0).sum())} are negative; give every "
                 f"coordinate without a group one of its own."
             )
+        self._labels = np.empty(n, dtype=np.intp)  # the group of each coordinate
+        self._in_order = bool(np.array_equal(self._order, np.arange(n)))
+        self._labels[self._order] = np.repeat(np.arange(len(self.groups)), np.diff(self._starts))
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         if math.prod(shape) != self._order.size:
@@ -122,7 +124,7 @@ class GroupBall(Constraint):
 
     def _group_norms(self, x: Array) -> Array:
         squares = np.square(as_double(np.abs(x)).ravel()[self._order])
-        return np.sqrt(np.add.reduceat(squares, self._starts))
+        return np.sqrt(np.add.reduceat(squares, self._starts[:-1]))
 
     def lmo(self, direction: Array) -> Vertex:
         g, _ = scaled(as_inexact(direction))
@@ -141,7 +143,7 @@ class GroupBall(Constraint):
             from ..compiled.groups import boost_groups
 
             self.check_shape(m.shape)
-            found = boost_groups(self.groups, self._order, self._starts, self.radius, m, x, max_rounds, min_gain)
+            found = boost_groups(self, m, x, max_rounds, min_gain)
         return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:
@@ -155,6 +157,19 @@ class GroupBall(Constraint):
 
     def _parameters(self) -> dict[str, Any]:
         # The group of each coordinate says as much as the list of groups, and is one array.
-        labels = np.empty(self._order.size, dtype=np.intp)
-        labels[self._order] = np.repeat(np.arange(len(self.groups)), [group.size for group in self.groups])
-        return {"groups": labels, "radius": self.radius}
+        return {"groups": self._labels, "radius": self.radius}
+
+    # What compiled code asks.
+
+    def group_rule(self) -> tuple[Array | None, Array]:
+        """The coordinates group by group, None if that is their own order; and where each group begins, with the end of
+        the last."""
+        return None if self._in_order else self._order, self._starts
+
+    def touched(self, coordinates: Array) -> Array:
+        """The groups that these are of."""
+        return np.unique(self._labels[coordinates])
+
+    def members(self, groups: Array) -> Array:
+        """The coordinates of these groups, one after the other."""
+        return np.concatenate([self._order[:0], *(self.groups[i] for i in groups)])
