@@ -24,6 +24,7 @@ FAMILIES = {
     "boost-call": "one Boost: literal / bsfw",
     "copt": "copt minimize_sfw SAG / bsfw boosted SAG, per iteration",
     "accuracy": "copt / bsfw, time to (f - f*)/f* = 1e-4",
+    "sets": "bsfw's reference engine / compiled, where vertices have several nonzeros",
     "scaling": "time per iteration at ten times the columns",
     "cold-start": "seconds in a second process",
     "memory": "bsfw's own arrays, in float64 vectors",
@@ -111,7 +112,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         prog="python -m benchmarks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
         epilog="names for --only:\n" + "\n".join(f"  {name:<14} {what}" for name, what in FAMILIES.items()),
     )  # fmt: skip
-    parser.add_argument("--quick", action="store_true", help="shorter runs and fewer radii, in two to three minutes")
+    parser.add_argument("--quick", action="store_true", help="shorter runs and fewer radii, in about two minutes")
     parser.add_argument("--only", metavar="NAME,...", help="only these families of rows")
     parser.add_argument("--json", metavar="FILE", type=Path, help="write all numbers there")
     parser.add_argument("--repeats", metavar="N", type=int, help="timed runs of every competitor")

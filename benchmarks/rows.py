@@ -106,6 +106,13 @@ def rows(sizes: Sizes) -> Iterator[Row]:
         solvers = {Bsfw("SAG"): ">= 6", Bsfw("SAGA"): ""}
         yield from _races("accuracy", setting, solvers, CoptStochastic(), 1e-4, sizes if sizes.everything else once)
 
+    for name in ("10-sparse", "groups of ten") if sizes.everything else ():
+        setting = published[0]
+        for boosted in (True, False):
+            ours, peer = (Bsfw("SAGA", boosted, set=name, engine=engine) for engine in ("compiled", "reference"))
+            row = _contest("sets", setting, ours, peer, "", sizes, setting.iterations)
+            yield replace(row, setting=f"{setting.label}, {name}", peer="its reference engine")
+
     few, many = sizes.wide
     for estimator in ESTIMATORS:
         yield Row(

@@ -34,6 +34,13 @@ ESTIMATORS: dict[str, Any] = {
     "SARAH": bsfw.SARAH,
     "Heavy Ball": bsfw.HeavyBall,
 }
+SETS: dict[str, Callable[[Problem], Any]] = {
+    "l1": lambda problem: bsfw.L1Ball(problem.tau),
+    "10-sparse": lambda problem: bsfw.KSparse(10, problem.tau / 10.0),
+    "groups of ten": lambda problem: bsfw.GroupBall(
+        [range(first, min(first + 10, problem.A.shape[1])) for first in range(0, problem.A.shape[1], 10)], problem.tau
+    ),
+}
 RECORD_EVERY = 25
 """Iterations between two values of f in a stochastic run to an accuracy."""
 RECORD_EVERY_EXACT = 5
@@ -99,13 +106,21 @@ class Clock:
         return self.done(seconds)
 
 
+@cache
+def _set(name: str, problem: Problem) -> Any:
+    """Kept, as thousands of groups are made of Python's lists."""
+    return SETS[name](problem)
+
+
 @dataclass(frozen=True)
 class Bsfw:
-    """bsfw.minimize; `estimator` None is the exact gradient."""
+    """bsfw.minimize; `estimator` None is the exact gradient, `set` one of SETS, `engine` as in `bsfw.Solver`."""
 
     estimator: str | None = "SAGA"
     boosted: bool = True
     step: str = "auto"
+    set: str = "l1"
+    engine: str = "auto"
 
     @property
     def name(self) -> str:
@@ -125,8 +140,11 @@ class Bsfw:
 
     def seconds(self, problem: Problem, iterations: int, seed: int) -> tuple[float, int]:
         """Of the loop that `run` goes through, without the values and gaps that it looks at off the clock."""
-        solver = bsfw.Solver(problem.objective, bsfw.L1Ball(problem.tau), horizon=iterations, **self._choices(problem))
-        state, limits = solver.init(problem.start, rng=seed), bsfw.Limits(max_iter=iterations)
+        solver = bsfw.Solver(
+            problem.objective, _set(self.set, problem), horizon=iterations, engine=self.engine, **self._choices(problem)
+        )
+        state = solver.init(problem.start if self.set == "l1" else None, rng=seed)
+        limits = bsfw.Limits(max_iter=iterations)
         engine = solver.engine(state)
         clock = []
         for end in (1, iterations):
