@@ -5,6 +5,20 @@ import pytest
 
 import bsfw
 
+ESTIMATORS = [
+    bsfw.FullGradient(),
+    bsfw.SAG(batch_size=9),
+    bsfw.SAG(batch_size=9, table="zeros"),
+    bsfw.SAGA(batch_size=9),
+    bsfw.LSVRG(batch_size=9),
+    bsfw.SARAH(batch_size=9),
+    bsfw.HeavyBall(batch_size=9),
+    bsfw.SEGA(coordinates=2),
+    bsfw.JAGUAR(),
+    bsfw.JAGUAR(coordinates=3, point="current"),
+    bsfw.ZOJA(step=1e-4),
+]
+
 
 def both_runs(objective, constraint, estimator, iterations=50, x0=None, **options):
     states = []

@@ -7,7 +7,7 @@ import sys
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engine_runs import assert_same_run, both_runs
+from engine_runs import ESTIMATORS, assert_same_run, both_runs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -105,21 +105,6 @@ def matrices(rng):
         "float32": A.astype(np.float32),
         "few columns": A[:, :5],
     }
-
-
-ESTIMATORS = [
-    bsfw.FullGradient(),
-    bsfw.SAG(batch_size=9),
-    bsfw.SAG(batch_size=9, table="zeros"),
-    bsfw.SAGA(batch_size=9),
-    bsfw.LSVRG(batch_size=9),
-    bsfw.SARAH(batch_size=9),
-    bsfw.HeavyBall(batch_size=9),
-    bsfw.SEGA(coordinates=2),
-    bsfw.JAGUAR(),
-    bsfw.JAGUAR(coordinates=3, point="current"),
-    bsfw.ZOJA(step=1e-4),
-]
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)

@@ -6,7 +6,7 @@ import tracemalloc
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from engine_runs import assert_same_run, both_runs
+from engine_runs import ESTIMATORS, assert_same_run, both_runs
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba.core.dispatcher import Dispatcher
@@ -36,19 +36,6 @@ SETS = {
     "one group": lambda n: bsfw.GroupBall([range(n)], 2.0),
 }
 BOTH = ["k=3", "scattered"]
-ESTIMATORS = [
-    bsfw.FullGradient(),
-    bsfw.SAG(batch_size=9),
-    bsfw.SAG(batch_size=9, table="zeros"),
-    bsfw.SAGA(batch_size=9),
-    bsfw.LSVRG(batch_size=9),
-    bsfw.SARAH(batch_size=9),
-    bsfw.HeavyBall(batch_size=9),
-    bsfw.SEGA(coordinates=2),
-    bsfw.JAGUAR(),
-    bsfw.JAGUAR(coordinates=3, point="current"),
-    bsfw.ZOJA(step=1e-4),
-]
 
 
 def logistic(data="csr", m=M, n=N):

@@ -14,6 +14,23 @@ FIRST_ROUNDS = 256
 """Rows of the first log of accepted rounds; a longer boosting is run again with a longer log."""
 
 
+def direction_of(
+    whole: Array, real: Array, vertices: list[Vertex], weights: list[float], vertex: Vertex
+) -> Direction:  # fmt: skip
+    """What a kernel left in the two arrays of `layout`, with the vertices."""
+    return Direction(
+        vertices=vertices,
+        weights=weights,
+        vertex=vertex,
+        gap=float(real[layout.GAP]),
+        slope=float(real[layout.SLOPE]),
+        alignment=float(real[layout.ALIGNMENT]),
+        norm=float(real[layout.NORM]),
+        vertex_distance=float(real[layout.DISTANCE]),
+        rounds=int(whole[layout.ROUNDS]),
+    )
+
+
 def boost_one_hot(
     kind: int, radius: float, weights: Array | None, m: Array, x: Array, max_rounds: int, min_gain: float
 ) -> Direction:
@@ -45,14 +62,6 @@ def boost_one_hot(
     vertices: list[Vertex] = [
         OneHot(int(coordinates[int(slot)]) if slot > 0 else 0, float(value), x.shape) for slot, value, _ in accepted
     ]
-    return Direction(
-        vertices=vertices,
-        weights=[weight / float(real[layout.LAMBDA]) for _, _, weight in accepted],
-        vertex=OneHot(int(whole[layout.VERTEX]), float(real[layout.VALUE]), x.shape),
-        gap=float(real[layout.GAP]),
-        slope=float(real[layout.SLOPE]),
-        alignment=float(real[layout.ALIGNMENT]),
-        norm=float(real[layout.NORM]),
-        vertex_distance=float(real[layout.DISTANCE]),
-        rounds=int(whole[layout.ROUNDS]),
-    )
+    weights_found = [weight / float(real[layout.LAMBDA]) for _, _, weight in accepted]
+    vertex = OneHot(int(whole[layout.VERTEX]), float(real[layout.VALUE]), x.shape)
+    return direction_of(whole, real, vertices, weights_found, vertex)

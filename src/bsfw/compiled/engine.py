@@ -25,6 +25,7 @@ from ..steps import ImageStep, LineSearch, Move, PaperStep, ShortStep
 from ..vertices import OneHot, Sparse, Vertex
 from . import kernels, layout, lists, losses, margins, passes
 from .batches import GROUP, MOST_AT_ONCE
+from .boosting import direction_of
 from .lines import CompiledLine
 from .memory import COMPACT, check_memory
 from .onehot import BLOCK, LANES, RUN
@@ -388,18 +389,7 @@ class CompiledEngine:
             pass
         if status == layout.NOT_FINITE:
             return None
-        whole, real = self.memory["whole"], self.memory["real"]
-        return Direction(
-            vertices=[],
-            weights=[],
-            vertex=self._vertex(),
-            gap=float(real[layout.GAP]),
-            slope=float(real[layout.SLOPE]),
-            alignment=float(real[layout.ALIGNMENT]),
-            norm=float(real[layout.NORM]),
-            vertex_distance=float(real[layout.DISTANCE]),
-            rounds=int(whole[layout.ROUNDS]),
-        )
+        return direction_of(self.memory["whole"], self.memory["real"], [], [], self._vertex())
 
     def _vertex(self) -> Vertex:
         """s, the vertex of round 0."""

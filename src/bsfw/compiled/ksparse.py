@@ -39,11 +39,9 @@ def block_maxima(g, blocks):
     """Largest |g| of every block, by its bits, and the sum of squares."""
     total, width = 0.0, width_of(g, blocks)
     for b in range(blocks.size):
-        values = g[b * width : (b + 1) * width]
-        best, squares = np.int64(0), 0.0
-        for k in range(values.size):
+        values, best, squares = g[b * width : (b + 1) * width], np.int64(0), 0.0
+        for k in range(np.uint64(values.size)):
             best = max(best, bits_of(values[k]) & ABSOLUTE)
-        for k in range(values.size):
             squares += values[k] * values[k]
         blocks[b] = best
         total += squares

@@ -21,6 +21,7 @@ from ..boosting import Direction, zero_squared
 from ..vertices import Sparse, Vertex
 from . import layout
 from ._jit import kernel
+from .boosting import direction_of
 from .layout import (
     ACCEPTED,
     ALIGNMENT,
@@ -312,14 +313,5 @@ def direction(work: Arrays, log: Log, m: Array, x: Array) -> Direction:
     for end in log.ends[: max(1, accepted)].tolist():
         vertices.append(Sparse(log.coordinates[start:end].copy(), log.values[start:end].astype(dtype), x.shape))
         start = end
-    return Direction(
-        vertices=vertices[:accepted],
-        weights=(log.weights[:accepted] / real[layout.LAMBDA]).tolist() if accepted else [],
-        vertex=vertices[0],
-        gap=float(real[layout.GAP]),
-        slope=float(real[layout.SLOPE]),
-        alignment=float(real[layout.ALIGNMENT]),
-        norm=float(real[layout.NORM]),
-        vertex_distance=float(real[layout.DISTANCE]),
-        rounds=int(whole[layout.ROUNDS]),
-    )
+    weights = (log.weights[:accepted] / real[layout.LAMBDA]).tolist() if accepted else []
+    return direction_of(whole, real, vertices[:accepted], weights, vertices[0])
