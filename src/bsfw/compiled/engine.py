@@ -452,10 +452,10 @@ class CompiledEngine:
             if state.seconds - before < CHUNK_SECONDS / 2:
                 self._chunk *= 2
 
-    def boost_again(self) -> int:
-        """Boost at the present x and m once more, without a trace of it in the run; for benchmarks. Returns K_t."""
-        rule, work, calls = self.rule, self._work(), self.memory["whole"][layout.LMO_CALLS]
-        kernels.find(rule, work)
+    def boost_again(self, times: int = 1) -> int:
+        """Boost at the present x and m so many times more, without a trace in the run; for benchmarks. Returns K_t."""
+        work, calls = self._work(), self.memory["whole"][layout.LMO_CALLS]
+        kernels.find_again(self.rule, work, times)
         self.memory["whole"][layout.LMO_CALLS] = calls
         return int(self.memory["whole"][layout.ROUNDS])
 

@@ -92,9 +92,10 @@ def _find_direction(sparse, rule, work) -> Callable[..., Any]:
 
 
 @kernel()
-def find(rule, work):
-    """`find_direction` for Python to call."""
-    return find_direction(rule.sparse, rule, work)
+def find_again(rule, work, times):
+    """`find_direction`, so many times over."""
+    for _ in range(times):
+        find_direction(rule.sparse, rule, work)
 
 
 def aim_at_vertex(vertex: Any, work: Any) -> Any:
