@@ -28,6 +28,7 @@ class State:
     ----------
     x, x_previous : array
         x^t and x^{t-1}: of NumPy, PyTorch or JAX; x is a `LowRank` in a factored run.
+        Between two recordings of a compiled run x may be empty: `Engine.publish` makes it before anybody looks.
     rng : numpy.random.Generator
         Where the draws come from.
     iteration : int

@@ -135,7 +135,7 @@ class CompiledEngine:
         )
 
     def _follows(self) -> bool:
-        """Whether margins follow x from the start: where every step reads all of them, or a part by their columns."""
+        """Whether margins follow x from the start: where steps or estimates by columns read them, or full passes do."""
         return self.coordinate or self._uses_image or (self.solver.estimator.exact and self._columns_pay())
 
     def _columns_pay(self) -> bool:
