@@ -10,11 +10,11 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import bsfw
-from bsfw.active.engine import ActiveSetEngine
 from bsfw.results import Trace
 from bsfw.solver import Solver
 from bsfw.state import Limits, Schedule
@@ -50,14 +50,10 @@ class Problem:
 def solve(problem: Problem, method: str, max_iter: int, max_seconds: float) -> Trace:
     """The trace of one run, every iteration of it; metrics are off its clock."""
     min_gain = BOOSTED.get(method)
-    solver = Solver(
-        problem.objective(), problem.constraint(), max_rounds=1 if min_gain is None else None, step="line-search",
-        min_gain=min_gain or 1.0, engine="reference",
-    )  # fmt: skip
-    state = solver.init()
-    if method not in BOOSTED:
-        state.engine = ActiveSetEngine(solver, state, method)
-    return solver.run(state, Limits(max_iter, max_seconds, gap_tol=GAP), Schedule(1)).trace
+    boosted = {"max_rounds": None if min_gain is not None else 1, "min_gain": min_gain or 1.0, "engine": "reference"}
+    options: dict[str, Any] = boosted if method in BOOSTED else {"method": method}
+    solver = Solver(problem.objective(), problem.constraint(), step="line-search", **options)
+    return solver.run(solver.init(), Limits(max_iter, max_seconds, gap_tol=GAP), Schedule(1)).trace
 
 
 def rate(trace: Trace) -> float:

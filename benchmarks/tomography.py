@@ -1,7 +1,8 @@
 """``python -m benchmarks.tomography``: what a gradient and an iteration of quantum process tomography cost.
 
 One table against the limits of the project at 3 qubits (run it with OMP_NUM_THREADS=1), one of the growth with the
-number of qubits, each of those in a process of its own, so that its memory is known.
+number of qubits, each of those in a process of its own, so that its memory is known. Fits beside those of
+qiskit-experiments: ``python -m benchmarks.tomography --fitters`` (`benchmarks.tomography_fitters` has its options).
 """
 
 from __future__ import annotations
@@ -124,7 +125,12 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, Any]:
     parser.add_argument("--quick", action="store_true", help="up to 5 qubits, fewer repeats")
     parser.add_argument("--qubits", type=int, default=3, help="of the first table (default: %(default)s)")
     parser.add_argument("--largest", type=int, help="qubits of the last row of the second table (default: 6, quick 5)")
+    parser.add_argument("--fitters", action="store_true", help="fits beside those of qiskit-experiments instead")
     options = parser.parse_args(arguments)
+    if options.fitters:
+        from . import tomography_fitters
+
+        return tomography_fitters.main([])
     rows = against_limits(options.qubits, 300 if options.quick else 2000, 5 if options.quick else 11)
     print_limits(rows, options.qubits)
     largest = options.largest or (5 if options.quick else 6)

@@ -12,6 +12,19 @@ settings.register_profile("random", derandomize=False)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 
+def pytest_collection_modifyitems(items):
+    """Let one process run a file, or all tests that are marked with the kernels they compile; and these first.
+
+    ``pytest.mark.xdist_group("k-sparse")``: two processes that need the same kernels at the same time would both
+    compile them, for half a minute, and whoever begins with them last is left alone with them at the end.
+    """
+    marked = {id(item) for item in items if item.get_closest_marker("xdist_group")}
+    for item in items:
+        if id(item) not in marked:
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+    items.sort(key=lambda item: id(item) not in marked)
+
+
 @pytest.fixture
 def rng():
     return np.random.default_rng(0)

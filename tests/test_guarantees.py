@@ -79,6 +79,7 @@ def test_every_step_satisfies_the_descent_lemma_and_the_iteration_bound(constrai
     engine = solver.engine(state)
     for _ in range(60):
         direction = engine.look(state)
+        engine.publish(state)
         before, x = objective._value(state.x), state.x
         eta, _ = engine.advance(state, direction)
         engine.publish(state)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any
 
@@ -13,7 +14,7 @@ import bsfw
 from bsfw.paths import choose_radius, radius_path
 from bsfw.results import Status
 
-RADII = np.geomspace(0.1, 4.0, 8)
+RADII = np.geomspace(0.1, 8.0, 8)
 
 
 def data(m: int = 80, n: int = 15, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
@@ -122,7 +123,7 @@ def test_folds_by_number_have_every_class() -> None:
         return bsfw.Logistic(rows, targets)
 
     choose_radius(loss, A, labels, bsfw.L1Ball, [1.0], cv=3)
-    assert [int((targets > 0).sum()) for targets in seen] == [4, 2, 4, 2, 4, 2, 6]
+    assert [int((targets > 0).sum()) for targets in seen] == [6, 4, 2, 4, 2, 4, 2]
 
 
 def test_bad_input_is_refused_in_a_sentence() -> None:
@@ -132,7 +133,7 @@ def test_bad_input_is_refused_in_a_sentence() -> None:
         radius_path(problem, bsfw.L1Ball, [])
     with pytest.raises(ValueError, match="radius"):
         radius_path(problem, bsfw.L1Ball, [1.0, -1.0])
-    with pytest.raises(ValueError, match="one margin per sample"):
+    with pytest.raises(TypeError, match="is for linear models"):
         radius_path(bsfw.Quadratic(np.eye(3)), bsfw.L1Ball, [1.0])  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"such as bsfw\.L1Ball itself"):
         radius_path(problem, bsfw.L1Ball(1.0), [1.0])  # type: ignore[arg-type]
@@ -167,9 +168,84 @@ def test_a_path_prints_as_a_short_table_and_is_drawn() -> None:
     assert len(repr(choice)) < 200
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
-    axes = path.plot(color="black")
+    axes = path.plot()
     assert len(axes.lines) == path.x.any(axis=0).sum()
     np.testing.assert_array_equal(axes.lines[0].get_xdata(), RADII)
+    named = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert named == [str(j) for j in np.argsort(-np.abs(path.x[-1]), kind="stable")[:10]]
+    drawn = choice.plot()
+    assert f"chosen: {choice.radius:.4g}" in [text.get_text() for text in drawn.get_legend().get_texts()]
+
+
+def test_names_of_a_table_name_the_lines() -> None:
+    pd = pytest.importorskip("pandas")
+    pytest.importorskip("matplotlib").use("Agg")
+    A, y = data(n=3)
+    path = radius_path(bsfw.LeastSquares(pd.DataFrame(A, columns=["a", "b", "c"]), y), bsfw.L1Ball, [1.0, 2.0])
+    assert {text.get_text() for text in path.plot().get_legend().get_texts()} <= {"a", "b", "c"}
+
+
+@pytest.mark.parametrize("make", [bsfw.L1Ball, partial(bsfw.KSparse, 3)], ids=["l1", "k-sparse"])
+def test_automatic_radii_end_where_the_constraint_all_but_stops_to_bind(make: Any) -> None:
+    A, y = data()
+    problem = bsfw.LeastSquares(A, y)
+    path = radius_path(problem, make, 12, gap_tol=1e-9)
+    assert len(path.radii) == 12
+    assert (np.diff(path.radii) > 0).all()
+    gradients = [problem.gradient(x) for x in path.x]
+    multipliers = [-float(g @ x) / r for g, x, r in zip(gradients, path.x, path.radii, strict=True)]
+    assert multipliers[-1] <= 1e-2 * multipliers[0] + 1e-9
+    assert multipliers[-3] > 1e-3 * multipliers[0]  # and not far beyond
+
+
+def test_weights_count_in_training_and_on_held_out_samples() -> None:
+    A, y = data(60)
+    weight = np.where(np.arange(60) % 2, 1.0, 0.0)
+    kept = weight > 0
+    folds = np.arange(30) % 3
+    half = [(np.flatnonzero(folds != k), np.flatnonzero(folds == k)) for k in range(3)]
+    whole = [(np.flatnonzero(kept)[train], np.flatnonzero(kept)[test]) for train, test in half]
+    one = choose_radius(bsfw.LeastSquares, A, y, bsfw.L1Ball, RADII, cv=whole, sample_weight=weight, gap_tol=1e-10)
+    other = choose_radius(bsfw.LeastSquares, A[kept], y[kept], bsfw.L1Ball, RADII, cv=half, gap_tol=1e-10)
+    np.testing.assert_allclose(one.losses, other.losses, rtol=1e-6)
+    np.testing.assert_allclose(one.path.fun, other.path.fun, rtol=1e-6)
+
+
+def test_the_intercept_on_held_out_samples_is_that_of_the_training() -> None:
+    A, y = data(60)
+    loss, folds = partial(bsfw.LeastSquares, intercept=True), [(np.arange(40), np.arange(40, 60))]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where the best is does not matter here
+        choice = choose_radius(loss, A, y + 5.0, bsfw.L1Ball, RADII, cv=folds)
+    trained = radius_path(loss(A[:40], y[:40] + 5.0), bsfw.L1Ball, RADII).results[3]
+    errors = A[40:] @ trained.x + trained.intercept - (y[40:] + 5.0)
+    assert choice.losses[3, 0] == pytest.approx(0.5 * np.mean(errors**2), rel=1e-4)
+
+
+def test_multinomial_and_tables_have_a_radius_too() -> None:
+    pd = pytest.importorskip("pandas")
+    A, y = data(90, 5)
+    labels = np.array(["low", "mid", "high"])[np.digitize(y, [-1.0, 1.0])]
+    frame = pd.DataFrame(A, columns=list("abcde"))
+    with pytest.warns(UserWarning, match="of those tried"):
+        choice = choose_radius(bsfw.Multinomial, frame, labels, bsfw.L1Ball, [0.1, 2.0], cv=3, gap_tol=1e-3)
+    assert choice.x.shape == (5, 3)
+    assert choice.path.feature_names == tuple("abcde")
+
+
+def test_a_choice_at_the_edge_warns_and_the_cautious_rule_takes_a_smaller_radius() -> None:
+    A, y = data()
+    with pytest.warns(UserWarning, match="is the largest of those tried"):
+        choose_radius(bsfw.LeastSquares, A, y, bsfw.L1Ball, [0.1, 0.5])
+    with pytest.warns(UserWarning, match="is the smallest of those tried"):
+        choose_radius(bsfw.LeastSquares, A, y - A @ np.linalg.lstsq(A, y)[0], bsfw.L1Ball, [0.01, 5.0])
+    best = choose_radius(bsfw.LeastSquares, A, y, bsfw.L1Ball, RADII)
+    careful = choose_radius(bsfw.LeastSquares, A, y, bsfw.L1Ball, RADII, rule="one-standard-error")
+    k = int(np.argmax(careful.radii == careful.radius))
+    assert careful.radius <= best.radius
+    assert careful.mean[k] <= best.mean.min() + best.standard_error[int(best.mean.argmin())]
+    with pytest.raises(ValueError, match="rule must be"):
+        choose_radius(bsfw.LeastSquares, A, y, bsfw.L1Ball, RADII, rule="bold")
 
 
 def test_matrix_completion_is_sent_to_its_own_path():

@@ -21,10 +21,10 @@ def test_result_has_the_fields_of_scipy_and_reads_like_it(result):
 
     for name in ("x", "fun", "success", "status", "message", "nit", "nfev", "njev"):
         assert result[name] is getattr(result, name)
-    assert OptimizeResult(result).x is result.x
+    assert isinstance(result, OptimizeResult)
     assert "boosting_percentage" in repr(result)
     assert "fun" in dir(result)
-    with pytest.raises(AttributeError, match="no field 'hess'"):
+    with pytest.raises(AttributeError, match="hess"):
         result.hess  # noqa: B018
     assert pickle.loads(pickle.dumps(result)).fun == result.fun
 

@@ -124,8 +124,8 @@ def test_plain_callables_work_as_scipy_users_write_them():
         lambda x: np.sum((x - target) ** 2), bsfw.Simplex(), jac=lambda x: 2 * (x - target), x0=np.array([1.0, 0, 0]),
         max_iter=3000,
     )  # fmt: skip
-    np.testing.assert_allclose(result.x, target, atol=0.05)
-    assert result.nit == 3000
+    np.testing.assert_allclose(result.x, target, atol=1e-5)
+    assert result.success
     assert result.x.sum() == pytest.approx(1.0)
 
 
@@ -216,7 +216,7 @@ def test_budgets_end_the_run_with_their_own_status(limit, status, classification
     A, y = classification
     result = bsfw.minimize(bsfw.Logistic(A, y), bsfw.L1Ball(3.0), estimator=bsfw.SAGA(batch_size=6), rng=0, **limit)
     assert result.status == status
-    assert result.message == status.message
+    assert result.message.startswith(status.message)
     assert not result.success
     if "max_gradients" in limit:
         assert 300 <= result.sample_gradients < 306
@@ -237,7 +237,9 @@ def test_the_callback_sees_every_recorded_iterate_and_can_stop(classification):
         if intermediate_result.nit == 20:
             raise StopIteration
 
-    result = bsfw.minimize(objective, bsfw.L1Ball(3.0), max_iter=100, record_every=5, callback=callback)
+    result = bsfw.minimize(
+        objective, bsfw.L1Ball(3.0), method="boosted", max_iter=100, record_every=5, callback=callback
+    )
     assert [nit for nit, _ in seen] == [0, 5, 10, 15, 20]
     assert result.status == bsfw.Status.CALLBACK
     assert result.nit == 20
@@ -280,7 +282,7 @@ def test_metrics_are_off_the_clock(classification):
             time.sleep(0.01)
             return super()._value(x)
 
-    result = bsfw.minimize(Slow(A, y), bsfw.L1Ball(3.0), max_iter=20, record_every=1)
+    result = bsfw.minimize(Slow(A, y), bsfw.L1Ball(3.0), method="boosted", max_iter=20, record_every=1)
     assert result.check_seconds >= 0.2
     assert result.seconds < 0.2
 
@@ -315,7 +317,7 @@ def test_float32_stays_float32(classification):
 
 def test_verbose_writes_progress_to_stderr_only(classification, capsys):
     A, y = classification
-    bsfw.minimize(bsfw.Logistic(A, y), bsfw.L1Ball(3.0), max_iter=10, verbose=True)
+    bsfw.minimize(bsfw.Logistic(A, y), bsfw.L1Ball(3.0), method="boosted", max_iter=10, verbose=True)
     captured = capsys.readouterr()
     assert "iteration 10/10" in captured.err
     assert captured.out == ""
@@ -352,7 +354,7 @@ def test_default_decays(estimator, rho, rounds, expected, classification):
     A, y = classification
     objective = bsfw.Logistic(A, y) if rho == 1.0 else bsfw.Tukey(A, y)
     solver = bsfw.Solver(objective, bsfw.L1Ball(1.0), estimator, max_rounds=rounds, horizon=100)
-    assert solver.decay == expected
+    assert solver.plan.decay == expected
 
 
 def test_a_decay_of_ones_own_is_clipped_and_must_be_positive(classification):
@@ -366,5 +368,5 @@ def test_a_decay_of_ones_own_is_clipped_and_must_be_positive(classification):
 
 def test_default_rounds_are_many_for_cheap_oracles_and_five_for_costly_ones(classification):
     A, y = classification
-    assert bsfw.Solver(bsfw.Logistic(A, y), bsfw.L1Ball(1.0)).max_rounds == 10_000
-    assert bsfw.Solver(bsfw.Multinomial(A, y), bsfw.NuclearBall(1.0)).max_rounds == 5
+    assert bsfw.Solver(bsfw.Logistic(A, y), bsfw.L1Ball(1.0)).plan.max_rounds == 10_000
+    assert bsfw.Solver(bsfw.Multinomial(A, y), bsfw.NuclearBall(1.0)).plan.max_rounds == 5

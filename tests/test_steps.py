@@ -1,5 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from literal import align, norm
 from scipy.optimize import minimize_scalar
 
@@ -40,9 +45,9 @@ def test_image_step_measures_in_the_image(classification):
 def test_sag_takes_the_image_step_by_default_and_the_plain_one_on_request(classification):
     A, y = classification
     objective = bsfw.Logistic(A, y)
-    assert isinstance(bsfw.Solver(objective, BALL, bsfw.SAG()).step_rule, bsfw.ImageStep)
-    assert isinstance(bsfw.Solver(objective, BALL, bsfw.SAG(), step="paper").step_rule, bsfw.PaperStep)
-    assert isinstance(bsfw.Solver(objective, BALL, bsfw.SAGA()).step_rule, bsfw.PaperStep)
+    assert isinstance(bsfw.Solver(objective, BALL, bsfw.SAG()).plan.step, bsfw.ImageStep)
+    assert isinstance(bsfw.Solver(objective, BALL, bsfw.SAG(), step="paper").plan.step, bsfw.PaperStep)
+    assert isinstance(bsfw.Solver(objective, BALL, bsfw.SAGA()).plan.step, bsfw.PaperStep)
 
 
 def test_short_step_is_that_of_combettes_and_pokutta(classification):
@@ -61,6 +66,86 @@ def test_short_step_with_one_round_is_the_classical_one(classification):
     to_vertex = direction.vertex.dense() - x
     expected = -(gradient @ to_vertex) / (5.0 * norm(to_vertex) ** 2)
     assert bsfw.ShortStep(5.0)(objective, x, direction, 1.0).length == pytest.approx(expected)
+
+
+ROUND_SETS = {
+    "L2Ball": bsfw.L2Ball(1.0),
+    "GroupBall": bsfw.GroupBall([[0, 1], [2, 3]], 1.0),
+    "Ellipsoid": bsfw.Ellipsoid(np.zeros(4), np.diag([1.0, 0.5, 2.0, 1.0])),
+    "LpBall": bsfw.LpBall(3, 1.0),
+}
+
+
+@pytest.mark.parametrize("name", ROUND_SETS)
+@pytest.mark.parametrize("rule", ["short", "paper", "line-search", bsfw.LineSearch("backtracking")], ids=str)
+@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_rule_leaves_the_set(name, rule, data, monkeypatch):
+    # A round set has vertices that x reaches up to rounding, where lengths and decreases are quotients of errors.
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    numbers = st.one_of(st.floats(-3.0, 3.0), st.floats(-1e-8, 1e-8), st.sampled_from([0.0, 1.0, 1e6]))
+    c = data.draw(arrays(float, 4, elements=numbers))
+    constraint, seen = ROUND_SETS[name], []
+    bsfw.minimize(
+        bsfw.Quadratic(np.eye(4), -c), constraint, step=rule, max_rounds=data.draw(st.sampled_from([1, 10])),
+        gap_tol=0.0, max_iter=40, record_every=1, callback=lambda result: seen.append(constraint.violation(result.x)),
+    )  # fmt: skip
+    assert max(seen, default=0.0) <= 1e-12  # a gap of zero can end a run at once
+
+
+@pytest.mark.parametrize("name", ROUND_SETS)
+def test_short_steps_stay_inside_for_many_targets(name, monkeypatch):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    rng, constraint = np.random.default_rng(0), ROUND_SETS[name]
+    for _ in range(60):
+        c = rng.standard_normal(4) * rng.choice([0.3, 1.0, 3.0])
+        x = bsfw.minimize(bsfw.Quadratic(np.eye(4), -c), constraint, step="short", max_iter=30).x
+        assert constraint.violation(x) <= 1e-12
+
+
+@pytest.mark.parametrize("length", [-0.1, 1.1, 16.9, np.nan, np.inf, -np.inf])
+def test_a_move_is_a_share_of_its_direction(length):
+    with pytest.raises(ValueError, match=r"a step rule gave length = .*; it must lie in \[0, 1\]"):
+        bsfw.steps.Move(0.5, True, length)
+    with pytest.raises(ValueError, match="a step rule gave gamma"):
+        bsfw.steps.Move(length, True, 0.5)
+
+
+def test_the_rounding_of_a_share_is_cut_off():
+    assert bsfw.steps.Move(1.0 + 1e-9, False, -1e-9) == bsfw.steps.Move(1.0, False, 0.0)
+    assert bsfw.steps.Move(np.float32(0.25), True, np.array(0.25)) == bsfw.steps.Move(0.25, True, 0.25)
+    with pytest.raises(TypeError, match="a step rule gave gamma = None; it must be a number"):
+        bsfw.steps.Move(None, True, 0.5)
+
+
+def test_a_rule_of_a_users_that_would_leave_the_set_is_stopped(classification):
+    class Long(bsfw.Step):
+        name = "long"
+        deterministic = False
+
+        def __call__(self, objective, x, direction, eta):
+            return bsfw.steps.Move(1.0, False, 3.0)
+
+    A, y = classification
+    with pytest.raises(ValueError, match=r"a step rule gave length = 3\.0"):
+        bsfw.Solver(bsfw.Logistic(A, y), BALL, step=Long(), engine="reference").step(
+            bsfw.Solver(bsfw.Logistic(A, y), BALL).init()
+        )
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_whole_step_to_the_vertex_is_no_boosted_one_whatever_the_rounding(dtype):
+    rng, objective = np.random.default_rng(4), bsfw.Quadratic(np.eye(30))
+    for _ in range(200):
+        x = (BALL.lmo(rng.standard_normal(30)).dense() * rng.random()).astype(dtype)
+        direction = bsfw.boost(rng.standard_normal(30).astype(dtype), x, BALL.lmo, 1, 1e-4)
+        assert len(direction.vertices) == 1  # d~ = s - x
+        # The same length, summed in another order.
+        other = replace(direction, norm=float(np.sqrt(np.sum(np.square(direction.dense(x)[::-1])))))
+        for found in (direction, other):
+            move = bsfw.PaperStep()(objective, x, found, 1.0)
+            assert (move.gamma, move.boosted, move.length) == (1.0, False, 1.0)
+        assert bsfw.PaperStep()(objective, x, direction, 0.999).boosted
 
 
 def test_short_step_decreases_f_as_smoothness_promises(classification):

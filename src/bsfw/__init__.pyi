@@ -3,15 +3,18 @@ from . import constraints as constraints
 from . import datasets as datasets
 from . import decays as decays
 from . import estimators as estimators
+from . import jax as jax
 from . import objectives as objectives
 from . import quantum as quantum
 from . import theory as theory
+from . import torch as torch
 from ._minimize import minimize as minimize
 from .active_set import ActiveSet as ActiveSet
 from .boosting import Direction as Direction
 from .boosting import align as align
 from .boosting import boost as boost
 from .checkpoints import resume as resume
+from .completion_path import completion_path as completion_path
 from .constraints import Birkhoff as Birkhoff
 from .constraints import Box as Box
 from .constraints import Constraint as Constraint
@@ -29,6 +32,7 @@ from .constraints import PathPolytope as PathPolytope
 from .constraints import Permutahedron as Permutahedron
 from .constraints import Polytope as Polytope
 from .constraints import Product as Product
+from .constraints import Rows as Rows
 from .constraints import Simplex as Simplex
 from .constraints import SpectralBall as SpectralBall
 from .constraints import Spectraplex as Spectraplex
@@ -51,8 +55,9 @@ from .estimators import ZOJA as ZOJA
 from .estimators import Estimator as Estimator
 from .estimators import FullGradient as FullGradient
 from .estimators import HeavyBall as HeavyBall
-from .factored.path import completion_path as completion_path
 from .lowrank import LowRank as LowRank
+from .models import Model as Model
+from .models import load_model as load_model
 from .objectives import Counts as Counts
 from .objectives import Function as Function
 from .objectives import Huber as Huber
@@ -67,6 +72,7 @@ from .objectives import SigmoidSquared as SigmoidSquared
 from .objectives import Tukey as Tukey
 from .paths import choose_radius as choose_radius
 from .paths import radius_path as radius_path
+from .results import Interrupted as Interrupted
 from .results import Result as Result
 from .results import Status as Status
 from .results import Trace as Trace
@@ -76,6 +82,7 @@ from .state import Schedule as Schedule
 from .state import State as State
 from .steps import ImageStep as ImageStep
 from .steps import LineSearch as LineSearch
+from .steps import Move as Move
 from .steps import PaperStep as PaperStep
 from .steps import ShortStep as ShortStep
 from .steps import Step as Step

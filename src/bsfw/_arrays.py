@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,7 @@ def _device(array: Any) -> Any:
 
 def host_dtype(array: Any) -> np.dtype:
     """The dtype of `array` as NumPy calls it."""
-    dtype = array.dtype
+    dtype = array.dtype if hasattr(array, "dtype") else np.asarray(array).dtype
     return dtype if isinstance(dtype, np.dtype) else np.dtype(str(dtype).removeprefix("torch."))
 
 
@@ -113,13 +114,38 @@ def set_at(array: Any, where: Any, values: Any) -> Any:
 def inner(a: Array, b: Array) -> float:
     """Real inner product Re<a, b> = Re tr(a^H b) of two arrays of the same shape, real or complex, of any dimension."""
     if not is_foreign(a):
-        return float(np.vdot(a, b).real)
+        try:
+            return float(np.vdot(a, b).real)
+        except (AttributeError, OverflowError):  # of entries that are no numbers, or too large for one
+            raise TypeError(f"an inner product needs arrays of numbers, got {shown(a)} and {shown(b)}.") from None
     return float((a.reshape(-1).conj() @ b.reshape(-1)).real)
 
 
+@cache
+def _squares_range(dtype: np.dtype) -> tuple[float, float]:
+    """Between these a sum of squares has neither lost digits nor overflowed."""
+    limits = np.finfo(dtype)
+    return float(limits.tiny) / float(limits.eps), math.inf
+
+
 def norm(a: Array) -> float:
-    """Euclidean (Frobenius) norm, the one that belongs to `inner`."""
-    return math.sqrt(inner(a, a))
+    """Euclidean (Frobenius) norm, the one that belongs to `inner`; numbers too large or too small to square are scaled
+    first, so that it is finite and nonzero where `a` is."""
+    squared, (low, high) = inner(a, a), _squares_range(host_dtype(a))
+    if low < squared < high:
+        return math.sqrt(squared)
+    top = largest_magnitude(a)
+    if top == 0.0 or not math.isfinite(top):
+        return top
+    power = math.frexp(top)[1]
+    part = a * 2.0 ** (-power // 2)  # in two steps, for a power of two may be out of range where both are not
+    part = part * 2.0 ** (-power - (-power // 2))
+    return math.sqrt(inner(part, part)) * 2.0 ** (power // 2) * 2.0 ** (power - power // 2)
+
+
+def largest_magnitude(a: Array) -> float:
+    """max |a_i|, NaN if there is one, 0 for an empty array."""
+    return float(abs(a).max()) if math.prod(a.shape) else 0.0
 
 
 def is_complex(dtype: Any) -> bool:
@@ -129,19 +155,37 @@ def is_complex(dtype: Any) -> bool:
 
 def positive(value: Any, name: str) -> float:
     """`value` as a finite float > 0, or a ValueError that names it."""
+    found = number(value, name, "positive finite number")
+    if found <= 0:
+        raise ValueError(f"{name} must be a positive finite number, got {shown(value)}.")
+    return found
+
+
+def number(value: Any, name: str, what: str = "finite number") -> float:
+    """`value` as a finite float, or a ValueError that names it and says `what` it must be."""
     try:
-        number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} must be a positive number, got {value!r}.") from None
-    if not np.isfinite(number) or number <= 0:
-        raise ValueError(f"{name} must be a positive finite number, got {value!r}.")
-    return number
+        found = math.nan if isinstance(value, (str, bytes, bytearray)) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        found = math.nan
+    if not math.isfinite(found):
+        raise ValueError(f"{name} must be a {what}, got {shown(value)}.")
+    return found
+
+
+def shown(value: Any) -> str:
+    """`value` as a sentence can show it: its repr, cut where it is long."""
+    try:
+        text = " ".join(repr(value).split())
+    except Exception:  # of an object of the user's, or an int of more than 4300 digits
+        text = f"<{type(value).__name__}>"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def positive_int(value: Any, name: str) -> int:
-    """`value` as an int >= 1, or a ValueError that names it."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise ValueError(f"{name} must be a whole number of at least 1, got {value!r}.")
+    """`value` as an int >= 1 of 64 bits, or a ValueError that names it."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or not 1 <= value < 2**63:
+        most = ", and less than 2^63" if isinstance(value, int) and value > 1 else ""
+        raise ValueError(f"{name} must be a whole number of at least 1{most}, got {shown(value)}.")
     return int(value)
 
 
@@ -154,6 +198,69 @@ def require_finite(array: Array, name: str) -> None:
             f"{name} has {size - int(finite.sum())} entries that are NaN or infinite, out of {size}; remove or impute "
             "them first."
         )
+
+
+def plain(value: Any, name: str) -> Array:
+    """`value` as a NumPy array, or a ValueError that names it: ragged lists and masked entries are refused."""
+    if np.ma.is_masked(value):
+        raise ValueError(
+            f"{name} is a masked array with masked entries, which would count as data; fill or remove them."
+        )
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, OverflowError, RuntimeError) as error:
+        raise ValueError(f"{name} cannot be made an array ({error}).") from None
+
+
+def check_array(
+    value: Any, name: str, shape: tuple[int, ...], dtype: npt.DTypeLike | None = None, *, finite: bool = True
+) -> Array:
+    """`value`, read from a file, if it is an array of that shape and dtype with finite entries, else a ValueError.
+
+    Parameters
+    ----------
+    value : Any
+    name : str
+        What it is called in the sentence.
+    shape : tuple of int
+        What compiled code will index it by.
+    dtype : dtype, optional
+        None admits any real or complex numbers.
+    finite : bool
+        Whether NaN and infinite entries are refused.
+    """
+    fits = isinstance(value, np.ndarray) and value.shape == tuple(shape)
+    if not fits or (value.dtype.kind not in "biufc" if dtype is None else value.dtype != np.dtype(dtype)):
+        given = f"{value.dtype} of shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
+        wanted = "numbers" if dtype is None else np.dtype(dtype).name
+        raise ValueError(f"{name} must be {wanted} of shape {tuple(shape)}, but is {given}.")
+    if finite:
+        require_finite(value, name)
+    found: Array = value
+    return found
+
+
+def own(array: Array, given: Array) -> Array:
+    """`array`, or a copy of it where someone who holds `given` could change it.
+
+    Not copied are arrays that share no memory with `given`, and those that nobody can write to: read-only down to the
+    one that owns the memory, as after ``array.flags.writeable = False`` or in a file mapped with mode "r".
+    """
+    return array.copy() if np.may_share_memory(array, given) and not _frozen(array) else array
+
+
+def _frozen(array: Any) -> bool:
+    while isinstance(array, np.ndarray):
+        if array.flags.writeable:
+            return False
+        if array.base is None:
+            return True
+        array = array.base
+    try:
+        with memoryview(array) as memory:
+            return memory.readonly
+    except TypeError:  # nobody knows
+        return False
 
 
 def digest(*parts: Any) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 import os
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ._arrays import is_foreign
+from ._files import locked
 from .checkpoints import Saver
 from .constraints.base import Constraint
 from .decays import Decay
@@ -18,15 +20,16 @@ from .estimators import Estimator
 from .objectives.base import Objective
 from .objectives.function import Function
 from .phases import default_gap_every
+from .recorder import Callback
 from .results import Result
-from .solver import Callback, Solver
+from .solver import Solver
 from .state import Limits, Schedule
 from .steps import Step
 
 
 def minimize(
     fun: Objective | Callable[..., float],
-    constraint: Constraint,
+    constraint: Constraint | None = None,
     *,
     jac: Callable[..., Any] | None = None,
     x0: Any = None,
@@ -35,7 +38,7 @@ def minimize(
     min_gain: float = 1e-4,
     decay: str | Decay | Callable[[int], float] = "auto",
     step: str | Step = "auto",
-    method: str = "boosted",
+    method: str = "auto",
     end_phase: str | None = None,
     max_iter: int = 1000,
     max_seconds: float | None = None,
@@ -56,8 +59,10 @@ def minimize(
     ----------
     fun : Objective or callable
         The objective, e.g. ``bsfw.Logistic(A, y)``; or a plain function of x, with its gradient in `jac`.
-    constraint : Constraint
-        The set C, e.g. ``bsfw.L1Ball(50.0)``.
+    constraint : Constraint, optional
+        The set C, e.g. ``bsfw.L1Ball(50.0)``. May be left out where the objective knows its set, as tomography and
+        matrix completion do; then its own `x0`, `step` and `callback` stand in for those left out here
+        (``default_settings``).
     jac : callable, optional
         Gradient of a plain `fun`. Without it only ``estimator=bsfw.ZOJA()`` works. A plain function counts as
         nonconvex; wrap it as ``bsfw.Function(fun, jac, quasar_rho=1.0)`` to say that it is convex.
@@ -76,11 +81,12 @@ def minimize(
     step : str or Step
         "auto" is the paper's rule; "image", or for the exact gradient "short", "line-search", or a `Step` object.
     method : str
-        "boosted" (the paper's); "corrective" for high accuracy on linear models: Newton steps on the weights of the
-        atoms that Boost finds, and the field `multiplier` in the result (on l1 balls the lambda of the penalised
-        problem); or a classical one with an active set, "away", "pairwise", "blended-pairwise", which search along
-        their direction and converge linearly for a strongly convex f over a polytope (field `active_set`). All but
-        the first need the exact gradient.
+        "auto" takes the best certified method that fits (`bsfw.auto.choose_method`; `why` in the result says which and
+        why): without an estimator mostly "corrective", with one the paper's algorithm. "boosted" is the paper's;
+        "corrective", for linear models, takes Newton steps on the weights of the atoms that Boost finds, and gives the
+        field `multiplier` (on l1 balls the lambda of the penalised problem); "away", "pairwise", "blended-pairwise" are
+        classical methods with an active set, which search along their direction and converge linearly for a strongly
+        convex f over a polytope (field `active_set`). All but "boosted" need the exact gradient.
     end_phase : {"corrective"}, optional
         For method="boosted" with a stochastic estimator on a linear model: go over to the corrective method, and with
         it to the exact gradient, at a check of the exact gap where the estimator's error has come to dominate the gap
@@ -93,14 +99,16 @@ def minimize(
     max_seconds, max_gradients, max_lmo_calls : optional
         Budgets: seconds in the algorithm, sample plus coordinate gradients, LMO calls.
     gap_tol : float, optional
-        Stop once the exact Frank-Wolfe gap is at most this. With a stochastic estimator the exact gap is computed
+        Stop once the exact Frank-Wolfe gap is at most this. Without it, a run with the exact gradient ends once the gap
+        is 1e-6 |f(x)| (1e-9 |f(x)| for the corrective method, to which that costs nothing), or 1e-13 |f(x^0)|, where
+        rounding begins; gap_tol=0.0 goes on to max_iter. With a stochastic estimator the exact gap is computed
         every `gap_every` iterations (default: as often as iterations are recorded), off the clock and counted apart.
     gap_every : int, optional
         Compute the exact gap so often in a stochastic run, also without gap_tol. With an end phase the default is about
         once per pass over the samples (or coordinates), and at least 20 times in max_iter iterations; a check costs a
         full gradient and an LMO call, in `check_seconds` and `check_counts`.
     record_every : int, optional
-        Iterations between two rows of the trace; default max_iter / 100.
+        Iterations between two rows of the trace; default max_iter / 100, 1 for the corrective method.
     rng : numpy.random.Generator, int or None
         Source of the random draws; the same seed gives the same run.
     callback : callable, optional
@@ -126,14 +134,14 @@ def minimize(
     True
     """
     objective = _as_objective(fun, jac, x0)
-    if not isinstance(constraint, Constraint):
-        raise TypeError(
-            f"constraint must be a set such as bsfw.L1Ball(1.0), got {constraint!r}; wrap an oracle of your own as "
-            "bsfw.Oracle(lmo)."
-        )
+    if constraint is None:
+        constraint = objective.default_constraint()
+        if estimator is None:
+            own = objective.default_settings()
+            x0 = own.get("x0") if x0 is None else x0
+            step = own.get("step", step) if step == "auto" else step
+            callback = own.get("callback") if callback is None else callback
     limits = Limits(max_iter, max_seconds, max_gradients, max_lmo_calls, gap_tol)
-    if record_every is None:
-        record_every = max(1, max_iter // 100)
     if checkpoint is None and every is not None:
         raise ValueError("every= is the number of iterations between two checkpoints; give checkpoint= as well.")
     if checkpoint is not None and every is None:
@@ -142,8 +150,13 @@ def minimize(
         objective, constraint, estimator, max_rounds=max_rounds, min_gain=min_gain, decay=decay, step=step,
         horizon=max_iter, shape=None if x0 is None else np.shape(x0), method=method, end_phase=end_phase,
     )  # fmt: skip
+    corrective = solver.plan.method == "corrective"
+    if gap_tol is None:
+        limits = dataclasses.replace(limits, relative_gap=1e-9 if corrective else 1e-6)
+    if record_every is None:
+        record_every = 1 if corrective else max(1, max_iter // 100)
     if gap_every is None and end_phase is not None:
-        gap_every = default_gap_every(solver.estimator, objective.n_samples, math.prod(solver.shape), max_iter)
+        gap_every = default_gap_every(solver.plan.estimator, objective.n_samples, solver.plan.dimension, max_iter)
     elif gap_every is None and gap_tol is not None:
         gap_every = record_every
     schedule = Schedule(record_every, gap_every, every)
@@ -152,8 +165,9 @@ def minimize(
         if Path(checkpoint).exists():
             raise FileExistsError(f"{checkpoint} exists: go on from it with bsfw.resume, or remove it first.")
         saver = Saver(checkpoint, solver, limits, schedule)
-    state = solver.init(x0, rng)
-    return solver.run(state, limits, schedule, callback=callback, verbose=verbose, save=saver)
+    with nullcontext() if checkpoint is None else locked(checkpoint):
+        state = solver.init(x0, rng)
+        return solver.run(state, limits, schedule, callback=callback, verbose=verbose, save=saver)
 
 
 def _as_objective(fun: Objective | Callable[..., float], jac: Callable[..., Any] | None, x0: Any) -> Objective:

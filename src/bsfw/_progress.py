@@ -37,3 +37,11 @@ class ProgressLine:
         self.show(text)
         if self.live:
             self.stream.write("\n")
+
+
+def readable(seconds: float) -> str:
+    """A duration as people say it: 8 s, 3 min, 2 h 5 min."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    minutes = round(seconds / 60)
+    return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from . import compiled
-from ._arrays import Array
+from . import kernels
+from ._arrays import Array, positive_int, shown
 
 _MANY = 4096
 """Draws from which on compiled code makes them: the same ones, without a loop in Python."""
@@ -18,13 +18,16 @@ def draw(rng: np.random.Generator, population: int, size: int) -> Array:
 
     If size = population: all of them in order, without a draw.
     """
+    if not hasattr(rng, "random"):
+        raise TypeError(f"rng must be a numpy.random.Generator, got {shown(rng)}.")
     if size == population:
         return np.arange(population)
-    if size >= _MANY and compiled.available():
-        from .compiled.estimates import draw as compiled_draw
+    if size >= _MANY and kernels.available():
+        from .kernels._jit import random_of
+        from .kernels.estimators._common import draw_from_python
 
         batch = np.empty(size, dtype=np.int64)
-        compiled_draw(rng, population, np.zeros(population // 64 + 1, dtype=np.uint64), batch)
+        draw_from_python(random_of(rng), population, np.zeros(population // 64 + 1, dtype=np.uint64), batch)
         return batch
     # Floyd's algorithm on uniform numbers, so that compiled code can make the same draws from the same generator.
     chosen: dict[int, None] = {}
@@ -34,10 +37,22 @@ def draw(rng: np.random.Generator, population: int, size: int) -> Array:
     return np.fromiter(chosen, dtype=np.int64, count=size)
 
 
+def generator(rng: Any) -> np.random.Generator:
+    """`rng`, where None, a seed or a generator may be given: a generator is used as it is."""
+    seed = isinstance(rng, (int, np.integer)) and not isinstance(rng, bool) and rng >= 0
+    known = isinstance(rng, (np.random.Generator, np.random.BitGenerator, np.random.SeedSequence))
+    if rng is not None and not seed and not known:  # NumPy takes nearly anything for a seed, or does not survive it
+        raise TypeError(
+            f"rng must be a numpy.random.Generator, a whole number of at least 0 or None, got {shown(rng)}."
+        )
+    return np.random.default_rng(rng)
+
+
 def resolve_size(size: int | float, population: int, what: str, of: str) -> int:
     """A whole number from 1 to `population`, from a count (int) or a fraction of the population (float in ]0, 1])."""
     if isinstance(size, (bool, np.bool_)) or not isinstance(size, (int, float, np.integer, np.floating)):
-        raise ValueError(f"{what} must be a whole number or a fraction in ]0, 1], got {size!r}.")
+        raise ValueError(f"{what} must be a whole number or a fraction in ]0, 1], got {shown(size)}.")
+    population = positive_int(population, f"the number of {of}")
     if isinstance(size, (float, np.floating)):
         if not 0 < size <= 1:
             raise ValueError(f"{what} as a fraction must lie in ]0, 1], got {size!r}; for a count give a whole number.")

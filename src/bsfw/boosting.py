@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Array, host_dtype, inner, norm
+from ._arrays import Array, host_dtype, inner, largest_magnitude, norm
 from .vertices import Vertex
 
 
@@ -69,6 +70,21 @@ def zero_squared(dtype: npt.DTypeLike) -> float:
     return float((8.0 * np.finfo(dtype).eps) ** 2)
 
 
+MOST_SHIFTED = 1000
+"""Powers of two by which an estimate is multiplied at most: enough to bring every number close to one."""
+
+
+def extreme_power(m: Array, dtype: npt.DTypeLike | None = None) -> int:
+    """The power of two by which m must be divided before products of its squares leave the range of `dtype`, by default
+    its own; 0 if they do not, or if m is zero or not finite."""
+    limits = np.finfo(host_dtype(m) if dtype is None else dtype)
+    top = largest_magnitude(m)
+    if top == 0.0 or not math.isfinite(top) or float(limits.tiny) ** 0.25 < top < float(limits.max) ** 0.25:
+        return 0
+    most = min(MOST_SHIFTED, int(limits.maxexp) - 2)
+    return min(max(math.frexp(top)[1], -most), most)
+
+
 def boost(m: Array, x: Array, lmo: Callable[[Array], Vertex], max_rounds: int, min_gain: float) -> Direction:
     """Algorithm Boost of the paper, line by line, for vectors, matrices and complex arrays of any kind.
 
@@ -92,6 +108,10 @@ def boost(m: Array, x: Array, lmo: Callable[[Array], Vertex], max_rounds: int, m
     -------
     Direction
     """
+    power = extreme_power(m)
+    if power:  # Boost is scale-equivariant in m, and a power of two is exact
+        found = boost(m * 2.0**-power, x, lmo, max_rounds, min_gain)
+        return replace(found, gap=found.gap * 2.0**power, slope=found.slope * 2.0**power)
     psi = 0.0 * x  # psi^0
     total = 0.0  # Lambda
     vertices: list[Vertex] = []

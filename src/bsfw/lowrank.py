@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Array, is_complex, require_finite
+from ._arrays import Array, is_complex, number, plain, positive_int, require_finite, shown
 from .vertices import RankOne
 
 _BLOCK = 2**20
 """Numbers in a temporary array of `LowRank.entries`."""
 _ROOM = 80
 """Terms for which a new store has room beyond those it begins with."""
+_CLAIMS = Lock()
+"""Of all stores, for they are copied and pickled: threads may take steps from the same matrix."""
 
 
 class _Store:
@@ -32,15 +35,17 @@ class _Store:
         buffer[:, : factor.shape[1]] = factor
         return buffer
 
-    @property
-    def room(self) -> int:
-        return self.left.shape[1] - self.used
+    def claim(self, first: int, count: int) -> bool:
+        """Whether the next `count` columns, from `first` on, are free; then they are the caller's to write to."""
+        with _CLAIMS:
+            free = self.used == first and first + count <= self.left.shape[1]
+            self.used += count if free else 0
+            return free
 
-    def append(self, left: Array, right: Array) -> None:
-        self.left[:, self.used] = left
+    def write(self, place: int, left: Array, right: Array) -> None:
+        self.left[:, place] = left
         if self.right is not self.left:
-            self.right[:, self.used] = right
-        self.used += 1
+            self.right[:, place] = right
 
 
 class LowRank:
@@ -72,20 +77,27 @@ class LowRank:
     def __init__(
         self, left: Any, weights: Any, right: Any = None, *, intercepts: Callable[[Array, Array], Array] | None = None
     ) -> None:
-        left, weights = np.asarray(left), np.array(weights, dtype=np.float64)
-        right_ = None if right is None else np.asarray(right)
-        columns = left if right_ is None else right_
+        left, columns = plain(left, "left"), plain(left if right is None else right, "right")
+        weights = plain(weights, "weights")
         if left.ndim != 2 or columns.ndim != 2 or not (weights.shape == left.shape[1:] == columns.shape[1:]):
             raise ValueError(
                 "a LowRank needs factors of shape (rows, terms) and (columns, terms) and one weight per term, got "
                 f"{left.shape}, {columns.shape} and {weights.shape}."
             )
+        if not left.shape[0] or not columns.shape[0]:
+            raise ValueError(f"a LowRank needs rows and columns, got factors of {left.shape} and {columns.shape}.")
         dtype = np.result_type(left, columns)
-        if not np.issubdtype(dtype, np.inexact):
-            dtype = np.dtype(float)
-        require_finite(weights, "weights")
-        store = _Store(left.astype(dtype, copy=False), None if right_ is None else right_.astype(dtype, copy=False), 0)
-        self._set(store, weights, intercepts)
+        if dtype.kind not in "biufc" or weights.dtype.kind not in "biuf":
+            raise TypeError(
+                f"a LowRank needs numbers, and real ones as weights, got factors of {left.dtype} and {columns.dtype} "
+                f"and weights of {weights.dtype}."
+            )
+        if dtype not in (np.float32, np.float64, np.complex64, np.complex128):
+            dtype = np.dtype(complex if dtype.kind == "c" else float)
+        for part, name in ((left, "left"), (columns, "right"), (weights, "weights")):
+            require_finite(part, name)
+        store = _Store(left.astype(dtype, copy=False), None if right is None else columns.astype(dtype, copy=False), 0)
+        self._set(store, weights.astype(np.float64), intercepts)
 
     def _set(self, store: _Store, weights: Array, intercepts: Callable[[Array, Array], Array] | None) -> None:
         self._store, self.weights, self.intercepts = store, weights, intercepts
@@ -102,6 +114,12 @@ class LowRank:
     @classmethod
     def zeros(cls, shape: tuple[int, ...], dtype: npt.DTypeLike = float, hermitian: bool = False) -> LowRank:
         """The zero matrix: no terms."""
+        if not isinstance(shape, (tuple, list)) or len(shape) != 2:
+            raise ValueError(f"the shape of a matrix is (rows, columns), got {shown(shape)}.")
+        shape = tuple(positive_int(size, "every entry of shape") for size in shape)
+        if max(shape) > np.iinfo(np.int32).max:
+            size = shown(8 * sum(shape) // 10**9)
+            raise ValueError(f"a matrix of shape {shown(shape)} would take {size} GB for each of its terms.")
         left, right = np.zeros((shape[0], 0), dtype=dtype), np.zeros((shape[1], 0), dtype=dtype)
         return cls(left, np.zeros(0), None if hermitian else right)
 
@@ -135,7 +153,7 @@ class LowRank:
 
     def entries(self, rows: Any, cols: Any) -> Array:
         """The entries at (rows[i], cols[i]). O(terms) each."""
-        rows, cols = np.asarray(rows), np.asarray(cols)
+        rows, cols = plain(rows, "rows"), plain(cols, "cols")
         if rows.shape != cols.shape:
             raise ValueError(f"rows and cols must have the same shape, got {rows.shape} and {cols.shape}.")
         for index, size, name in ((rows, self.shape[0], "rows"), (cols, self.shape[1], "cols")):
@@ -169,11 +187,15 @@ class LowRank:
 
     def matvec(self, vector: Array) -> Array:
         """The product with a vector (or with a matrix, column by column)."""
-        return self.left @ _times(self.weights, self.right.conj().T @ vector)
+        vector = _numbers(vector, "vector")
+        product: Array = self.left @ _times(self.weights, self.right.conj().T @ vector)
+        return product
 
     def rmatvec(self, vector: Array) -> Array:
         """The product of the conjugate transpose with a vector or matrix."""
-        return self.right @ _times(self.weights, self.left.conj().T @ vector)
+        vector = _numbers(vector, "vector")
+        product: Array = self.right @ _times(self.weights, self.left.conj().T @ vector)
+        return product
 
     def inner(self, other: LowRank | RankOne | Array) -> float:
         """Re<self, other> with another low-rank matrix, a rank-one vertex or an array."""
@@ -183,6 +205,9 @@ class LowRank:
         if isinstance(other, LowRank):
             gram = (self.left.conj().T @ other.left) * (self.right.conj().T @ other.right).conj()
             return float(self.weights @ gram.real @ other.weights)
+        other = _numbers(other, "other")
+        if other.shape != self.shape:
+            raise ValueError(f"other must have the shape {self.shape}, but has {other.shape}.")
         return float(np.sum(self.weights * np.einsum("ik,ik->k", self.left.conj(), other @ self.right).real))
 
     def norm(self) -> float:
@@ -205,16 +230,19 @@ class LowRank:
 
     def moved(self, gamma: float, vertices: Sequence[RankOne], weights: Sequence[float]) -> LowRank:
         """(1 - gamma) self + gamma sum_k weights[k] vertices[k], in O(rows + columns) a vertex."""
+        if not all(isinstance(vertex, RankOne) for vertex in vertices):
+            raise TypeError(f"a low-rank matrix moves towards RankOne vertices, got {shown(vertices)}.")
         terms = [(v, gamma * w * v.scale) for v, w in zip(vertices, weights, strict=True) if v.scale != 0.0]
         old = np.zeros(0) if gamma == 1.0 else (1.0 - gamma) * self.weights
+        if any(is_complex(vertex.dtype) for vertex, _ in terms) and not is_complex(self.dtype):
+            raise ValueError("a real matrix cannot take a step towards a complex vertex; start from a complex one.")
         store = self._store
-        if len(old) != store.used or store.room < len(terms):
+        if not store.claim(len(old), len(terms)):
             left, right = store.left[:, : len(old)], store.right[:, : len(old)]
             store = _Store(left, None if self.hermitian else right, max(_ROOM, len(terms)))
-        for vertex, _ in terms:
-            if is_complex(vertex.dtype) and not is_complex(self.dtype):
-                raise ValueError("a real matrix cannot take a step towards a complex vertex; start from a complex one.")
-            store.append(vertex.left, vertex.right)
+            store.claim(len(old), len(terms))
+        for place, (vertex, _) in enumerate(terms, len(old)):
+            store.write(place, vertex.left, vertex.right)
         return LowRank._of(store, np.concatenate((old, [c for _, c in terms])), self.intercepts)
 
     def recompressed(self, tolerance: float = 1e-3) -> LowRank:
@@ -223,7 +251,7 @@ class LowRank:
         The nuclear norm never grows. A Hermitian matrix with weights >= 0 keeps its trace instead (the rest is
         scaled), so that neither way leads out of a nuclear ball or a spectraplex.
         """
-        if not 0.0 <= tolerance < 1.0:
+        if not 0.0 <= number(tolerance, "tolerance") < 1.0:
             raise ValueError(f"tolerance must lie in [0, 1[, got {tolerance!r}.")
         left, values, right = self._svd()
         kept = int(np.count_nonzero(values > max(tolerance, np.finfo(self.dtype).eps) * values[:1].sum()))
@@ -257,9 +285,14 @@ class LowRank:
         return arrays if self.hermitian else {**arrays, "right": self.right}
 
     @classmethod
-    def from_parts(cls, parts: dict[str, Array]) -> LowRank:
-        """The matrix of which these are the `parts`."""
-        return cls(parts["left"], parts["weights"], parts.get("right"))
+    def from_parts(cls, parts: dict[str, Array], shape: tuple[int, ...] | None = None) -> LowRank:
+        """The matrix of which these are the `parts`; ValueError if they are not those of a matrix of that shape."""
+        if not isinstance(parts, dict) or set(parts) - {"right"} != {"left", "weights"}:
+            raise ValueError(f"a low-rank matrix has the parts left, weights and perhaps right, got {shown(parts)}.")
+        made = cls(parts["left"], parts["weights"], parts.get("right"))
+        if shape is not None and made.shape != tuple(shape):
+            raise ValueError(f"the factors are those of a matrix of shape {made.shape}, but it must be {tuple(shape)}.")
+        return made
 
     def _svd(self) -> tuple[Array, Array, Array]:
         """Thin SVD, zero singular values included: QR of the factors, then of the small matrix between them."""
@@ -274,6 +307,13 @@ class LowRank:
         p, s = np.linalg.qr(self.right)
         u, values, vh = np.linalg.svd(_times(self.weights, r.conj().T).conj().T @ s.conj().T, full_matrices=False)
         return q @ u, values, p @ vh.conj().T
+
+
+def _numbers(value: Any, name: str) -> Array:
+    found = plain(value, name)
+    if found.dtype.kind not in "biufc":
+        raise TypeError(f"{name} must hold numbers, got entries of type {found.dtype}.")
+    return found
 
 
 def _times(weights: Array, product: Array) -> Array:

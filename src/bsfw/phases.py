@@ -1,4 +1,4 @@
-"""Methods, and the rule by which a stochastic run goes over to its end phase, where the exact gradient takes over."""
+"""The rule by which a stochastic run goes over to its end phase, where the exact gradient takes over."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import NamedTuple
 from .estimators import Estimator
 from .estimators.base import BatchEstimator, CoordinateEstimator
 
-METHODS = ("boosted", "corrective", "away", "pairwise", "blended-pairwise")
-"""Ways to choose a direction. All but the first keep an active set, and need the exact gradient and a line search."""
 END_PHASES = ("corrective",)
 """Methods that a stochastic run can end with."""
 WINDOW = 5

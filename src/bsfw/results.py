@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
+from dataclasses import dataclass, field
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.optimize import OptimizeResult
 
-from ._arrays import Array, host, is_foreign
-from ._files import atomic_write
+from ._arrays import Array
+from ._extras import extra
+from ._files import atomic_write, read_npz
 
 if TYPE_CHECKING:
     import pandas
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Status(IntEnum):
-    """Why a run ended. Only `GAP_REACHED`, on an exact gap, is success."""
+    """Why a run ended. `GAP_REACHED` and `CONVERGED`, on an exact gap, are success."""
 
     GAP_REACHED = 0
     ITERATIONS = 1
@@ -27,6 +32,12 @@ class Status(IntEnum):
     LMO_CALLS = 4
     CALLBACK = 5
     NUMERICAL_FAILURE = 6
+    CONVERGED = 7
+    INTERRUPTED = 8
+
+    @property
+    def success(self) -> bool:
+        return self in (Status.GAP_REACHED, Status.CONVERGED)
 
     @property
     def message(self) -> str:
@@ -40,12 +51,28 @@ _MESSAGES = {
     Status.GRADIENTS: "The number of gradients reached max_gradients.",
     Status.LMO_CALLS: "The number of LMO calls reached max_lmo_calls.",
     Status.CALLBACK: "The callback raised StopIteration.",
-    Status.NUMERICAL_FAILURE: "A value or a gradient is not finite; x is the last iterate.",
+    Status.NUMERICAL_FAILURE: "A value, a gradient or a gap is not finite, or a gap negative; x is the last iterate.",
+    Status.CONVERGED: "The exact Frank-Wolfe gap is at most the relative tolerance times |f|, or at rounding level.",
+    Status.INTERRUPTED: "Ctrl-C; x is the last iterate.",
 }
 
 
-class Result(dict[str, Any]):
-    """Outcome of `minimize`, with the fields of `scipy.optimize.OptimizeResult` and a few more.
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run, between two iterations. A loop over runs ends too, unless it catches this.
+
+    Attributes
+    ----------
+    result : Result
+        What the run had found, with status `INTERRUPTED`. The checkpoint, if there is one, was written.
+    """
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(f"interrupted at iteration {result.nit}; the exception's .result has what was found so far")
+        self.result = result
+
+
+class Result(OptimizeResult):
+    """Outcome of `minimize`: SciPy's `OptimizeResult` with a few more fields.
 
     Attributes
     ----------
@@ -58,11 +85,15 @@ class Result(dict[str, Any]):
     gap_exact : bool
         Whether `gap` was computed from the exact gradient.
     success : bool
-        True only if the exact gap reached gap_tol.
+        True only if the exact gap reached gap_tol, or without one the run's natural end.
     status : Status
         Why the run ended.
     message : str
-        The same in a sentence.
+        The same in a sentence, and what else a reader should know.
+    method, engine, step, decay
+        What ran: the names of method and engine, the step rule, and the decay of eta (None where the method has none).
+    why : str
+        Why these, in a sentence.
     nit : int
         Iterations.
     nfev, njev : int
@@ -91,53 +122,78 @@ class Result(dict[str, Any]):
         `gap`, `error`; None if it did not. Only in a run with `end_phase`.
     """
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"a Result has no field {name!r}; it has {', '.join(self)}.") from None
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self[name] = value
+@dataclass
+class Row:
+    """A row of the trace: x^t, what it cost to reach it, and the step taken from it.
 
-    def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *self]
+    The row of the last iterate has no step: 0 rounds and nan.
 
-    def __repr__(self) -> str:
-        width = max(map(len, self), default=0)
-        lines = []
-        for name, value in self.items():
-            if isinstance(value, np.ndarray) or is_foreign(value):
-                value = host(value)
-                with np.printoptions(threshold=8, edgeitems=3, precision=4):
-                    shown = f"{np.array2string(value, separator=' ')}" + (f"  {value.shape}" if value.size > 8 else "")
-            else:
-                shown = repr(value)
-            lines.append(f"{name:>{width}}: " + shown.replace("\n", "\n" + " " * (width + 2)))
-        return "\n".join(lines)
+    Attributes
+    ----------
+    iteration : int
+        t.
+    value, gap, gap_exact
+        f(x^t), and its gap.
+    rounds, eta, gamma, alignment, boosted
+        K_t, and the step taken from x^t.
+    sample_gradients, coordinate_gradients, function_values, lmo_calls, seconds
+        What it cost to reach x^t.
+    metrics : dict of float
+        What else the objective records, a column each.
+    phase : PhaseCells or None
+        In a run with an end phase.
+    """
+
+    iteration: int
+    value: float = math.nan
+    gap: float = math.nan
+    gap_exact: bool = False
+    rounds: int = 0
+    eta: float = math.nan
+    gamma: float = math.nan
+    alignment: float = math.nan
+    boosted: bool = False
+    sample_gradients: int = 0
+    coordinate_gradients: int = 0
+    function_values: int = 0
+    lmo_calls: int = 0
+    seconds: float = 0.0
+    metrics: dict[str, float] = field(default_factory=dict)
+    phase: PhaseCells | None = None
+
+    def cells(self) -> dict[str, Any]:
+        """By column."""
+        phase = {} if self.phase is None else dataclasses.asdict(self.phase)
+        return {name: getattr(self, name) for name in COLUMNS} | self.metrics | phase
 
 
+@dataclass
+class PhaseCells:
+    """What a row has beside the others in a run with an end phase.
+
+    Attributes
+    ----------
+    phase : str
+        The method that takes the step from x^t.
+    error : float
+        The estimator's error at an exact gap check (`bsfw.phases.Check`), else nan.
+    switch : str
+        The reason of the switch in the row where it happened, else "".
+    """
+
+    phase: str
+    error: float = math.nan
+    switch: str = ""
+
+
+_DTYPES = {"int": np.int64, "float": float, "bool": bool, "str": str}
 COLUMNS: dict[str, Any] = {
-    "iteration": np.int64,
-    "value": float,
-    "gap": float,
-    "gap_exact": bool,
-    "rounds": np.int64,
-    "eta": float,
-    "gamma": float,
-    "alignment": float,
-    "boosted": bool,
-    "sample_gradients": np.int64,
-    "coordinate_gradients": np.int64,
-    "function_values": np.int64,
-    "lmo_calls": np.int64,
-    "seconds": float,
+    cell.name: _DTYPES[str(cell.type)] for cell in dataclasses.fields(Row) if cell.name not in ("metrics", "phase")
 }
-"""Columns of every trace. A row describes x^t and what it cost to reach it, and the step taken from it (rounds, eta,
-gamma, alignment, boosted); the row of the last iterate has no step: 0 rounds and nan."""
-PHASE_COLUMNS: dict[str, Any] = {"phase": str, "error": float, "switch": str}
-"""Columns beside these in a run with an end phase: the method that takes the step from x^t; the estimator's error at an
-exact gap check (`bsfw.phases.Check`), else nan; the reason of the switch in the row where it happened, else ''."""
+"""Columns of every trace, see `Row`, and their types."""
+PHASE_COLUMNS: dict[str, Any] = {cell.name: _DTYPES[str(cell.type)] for cell in dataclasses.fields(PhaseCells)}
+"""Columns beside these in a run with an end phase, see `PhaseCells`."""
 
 
 class Trace:
@@ -160,11 +216,12 @@ class Trace:
                 raise ValueError(f"a trace needs the columns {', '.join(sorted(missing))}.")
             self._columns = {name: np.asarray(column).tolist() for name, column in columns.items()}
 
-    def append(self, row: dict[str, Any]) -> None:
+    def append(self, row: Row) -> None:
+        cells = row.cells()
         if not len(self):
-            self._columns |= {name: [] for name in row if name not in (*COLUMNS, "recorded")}
+            self._columns |= {name: [] for name in cells if name not in COLUMNS}
         for name, column in self._columns.items():
-            column.append(row[name])
+            column.append(cells[name])
 
     def __len__(self) -> int:
         return len(self._columns["iteration"])
@@ -207,13 +264,11 @@ class Trace:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Trace:
         """Read what `save` wrote as ``.npz``."""
-        with np.load(path, allow_pickle=False) as file:
-            return cls({name: file[name] for name in file.files})
+        return cls(read_npz(path))
 
     def plot(self, y: str = "value", x: str = "iteration", ax: Axes | None = None, **style: Any) -> Axes:
         """Draw column `y` against column `x` (logarithmic where all values are positive) and return the axes."""
-        import matplotlib.pyplot as plt
-
+        plt = extra("matplotlib.pyplot", "Trace.plot")
         horizontal, vertical = self[x], self[y]
         if ax is None:
             ax = plt.subplots()[1]

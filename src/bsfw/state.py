@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,21 +14,19 @@ from .objectives.base import Counts
 from .phases import Check, Switch
 from .results import Status, Trace
 
-if TYPE_CHECKING:
-    from .engines import Engine
 
-
-@dataclass
+@dataclass(eq=False)
 class State:
     """Everything a run knows between two iterations: save it, and the run goes on to the same bits.
 
-    Arrays are never changed in place once they are here, except the estimator's tables in `memory`.
+    A plain value: it knows nothing of who carries out the iterations but the name. Arrays are never changed in place
+    once they are here, except the tables in `memory`.
 
     Attributes
     ----------
     x, x_previous : array
-        x^t and x^{t-1}: of NumPy, PyTorch or JAX; x is a `LowRank` in a factored run.
-        Between two recordings of a compiled run x may be empty: `Engine.publish` makes it before anybody looks.
+        x^t and x^{t-1}: of NumPy, PyTorch or JAX; x is a `LowRank` in a factored run, and None while an engine is
+        under way with it: `Engine.publish` brings it before anybody looks.
     rng : numpy.random.Generator
         Where the draws come from.
     iteration : int
@@ -43,7 +41,7 @@ class State:
         What metrics and exact gap checks asked and took.
     trace : Trace
         The rows recorded so far.
-    engine_name, engine
+    engine_name : str
         Who carries out the iterations; a phase ends with the engine it began with.
     checks, switch
         In a run with an end phase: the last checks of the rule, and where and why it switched, once it has.
@@ -64,9 +62,13 @@ class State:
     check_seconds: float = 0.0
     trace: Trace = field(default_factory=Trace)
     engine_name: str = ""
-    engine: Engine | None = field(default=None, repr=False, compare=False)
     checks: list[Check] = field(default_factory=list)
     switch: Switch | None = None
+
+    def begin_phase(self, switch: Switch) -> None:
+        """Leave all but x^t and what it cost to the phase that ends here."""
+        self.switch, self.engine_name = switch, ""
+        self.m, self.x_previous, self.memory = None, None, {}
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,9 @@ class Limits:
         LMO calls.
     gap_tol : float, optional
         Exact Frank-Wolfe gap that counts as reached.
+    relative_gap : float, optional
+        The same relative to |f(x)|, for a run with the exact gradient. It is looked at where f is, in recorded
+        iterations. A gap of 1e-13 |f(x^0)| ends such a run too: there rounding begins.
     """
 
     max_iter: int = 1000
@@ -94,14 +99,24 @@ class Limits:
     max_gradients: int | None = None
     max_lmo_calls: int | None = None
     gap_tol: float | None = None
+    relative_gap: float | None = None
 
     def __post_init__(self) -> None:
         positive_int(self.max_iter, "max_iter")
         for name in ("max_seconds", "max_gradients", "max_lmo_calls"):
             if getattr(self, name) is not None:
                 positive(getattr(self, name), name)
-        if self.gap_tol is not None and not (math.isfinite(self.gap_tol) and self.gap_tol >= 0):
-            raise ValueError(f"gap_tol must be a finite number of at least 0, got {self.gap_tol!r}.")
+        for name in ("gap_tol", "relative_gap"):
+            tolerance = getattr(self, name)
+            if tolerance is not None and not (math.isfinite(tolerance) and tolerance >= 0):
+                raise ValueError(f"{name} must be a finite number of at least 0, got {tolerance!r}.")
+
+    def share_used(self, state: State) -> float:
+        """How much of the nearest limit `state` has used, from 0 to 1."""
+        gradients = state.counts.sample_gradients + state.counts.coordinate_gradients
+        used = [(state.iteration, self.max_iter), (state.seconds, self.max_seconds)]
+        used += [(gradients, self.max_gradients), (state.lmo_calls, self.max_lmo_calls)]
+        return min(1.0, max(float(amount) / limit for amount, limit in used if limit is not None))
 
     def used_up(self, state: State) -> Status | None:
         """The budget that `state` has used up, if any."""

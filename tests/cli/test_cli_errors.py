@@ -33,7 +33,7 @@ def files(train, samples, write_svm, tmp_path):
         (f"ml-100k {L1}", "holds ratings"),
         ("train.svm --loss logistic --constraint l1 --radius -5", "radius must be a positive finite number, got -5.0"),
         ("train.svm --loss logistic --constraint l1 --radius nan", "radius must be a positive finite number, got nan"),
-        (f"two.svm {L1}", "but the data holds 1, 2; choose the one that counts as +1, for example --positive 2."),
+        (f"train.svm {L1} --label edible", "--label names a column of a table (.csv, .tsv, .parquet)"),
         (
             f"three.svm {L1}",
             "holds 0, 1, 2; choose the one that counts as +1, for example --positive 2, or take --loss",
@@ -60,7 +60,7 @@ def files(train, samples, write_svm, tmp_path):
         ("train.svm --loss logistic --constraint k-sparse --radius 1 --k 9", "choose a smaller k"),
         ("train.svm --loss logistic --constraint nuclear --radius 1", "holds matrices"),
         (f"train.svm {L1} --every 5", "give --checkpoint as well"),
-        (f"train.svm {L1} --checkpoint not-a-checkpoint.npz", "is not a bsfw checkpoint"),
+        (f"train.svm {L1} --checkpoint not-a-checkpoint.npz", "is no .npz archive, or it is damaged"),
         (f"train.svm {L1} --out nowhere/m.npz", "--out nowhere/m.npz: the folder nowhere does not exist"),
         (f"train.svm {L1} --trace nowhere/t.csv", "--trace nowhere/t.csv: the folder nowhere does not exist"),
         (f"train.svm {L1} --plot nowhere/p.png", "--plot nowhere/p.png: the folder nowhere does not exist"),

@@ -37,8 +37,22 @@ class _Handler(SimpleHTTPRequestHandler):
         super().__init__(*args, directory=str(publisher.folder), **kwargs)
 
     def do_GET(self) -> None:
-        self.publisher.requests.append(self.path)
-        super().do_GET()
+        site = self.publisher
+        site.requests.append(self.path)
+        if self.path in site.redirects:
+            self.send_response(302)
+            self.send_header("Location", site.redirects[self.path])
+            self.end_headers()
+        elif self.path in site.stalls | site.drips:
+            self.send_response(200)
+            self.send_header("Content-Length", "1000000")
+            self.end_headers()
+            self.wfile.write(b"+1 1:1\n")
+            while not site.closing.wait(0.05) and self.path in site.drips:
+                self.wfile.write(b" ")
+            site.closing.wait()
+        else:
+            super().do_GET()
 
     def log_message(self, *args: Any) -> None:
         pass
@@ -54,5 +68,6 @@ def publisher(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Publi
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
         yield site
+        site.closing.set()
         server.shutdown()
         thread.join()

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import hashlib
 import json
 import lzma
 import re
+import time
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args
 
@@ -15,7 +18,7 @@ import numpy as np
 import pytest
 from datasets_publisher import Publisher
 
-from bsfw.datasets import available, load, registry
+from bsfw.datasets import available, fetch, load, registry
 from bsfw.datasets.registry import ENTRIES, Entry, File
 
 TEXT = b"+1 1:1 3:2\n-1 2:0.5\n-1 1:3\n"
@@ -271,6 +274,137 @@ def test_without_a_network_the_sentence_is_the_same(cache: Path, monkeypatch: py
     ):
         load("toy")
     assert contents(cache) == []
+
+
+def test_what_was_raised_on_the_way_is_not_shown_as_well(publisher: Publisher, monkeypatch: pytest.MonkeyPatch) -> None:
+    know(monkeypatch, File("box/toy", "http://127.0.0.1:9/toy", sha256=sha(TEXT)))
+    with pytest.raises(FileNotFoundError) as caught:
+        load("toy")
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    ("location", "words"),
+    [
+        ("file:///etc/hosts", "leads to another address, which is not followed: .*file:///etc/hosts"),
+        ("ftp://127.0.0.1/toy", "leads to another address, which is not followed: .*ftp://127.0.0.1/toy"),
+        ("/toy", "exceeded 30 redirects"),
+    ],
+)
+def test_a_redirect_that_is_not_followed_is_reported_as_such(
+    location: str, words: str, publisher: Publisher, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, File("box/toy", f"{publisher.url}/toy", sha256=None))
+    publisher.redirects["/toy"] = location
+    with pytest.raises(FileNotFoundError, match=f"(?i)the download failed .*({words})"):
+        load("toy")
+    assert contents(cache) == []
+
+
+def test_a_redirect_to_another_place_is_followed(
+    publisher: Publisher, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, File("box/toy", f"{publisher.url}/toy", sha256=sha(TEXT)))
+    (publisher.folder / "moved").write_bytes(TEXT)
+    publisher.redirects["/toy"] = "/moved"
+    assert load("toy").A.nnz == 4
+
+
+def test_https_does_not_lead_to_http() -> None:
+    assert fetch._refused_hop(["https://a/x", "https://b/x"]) is None
+    assert fetch._refused_hop(["http://a/x", "http://b/x"]) is None
+    assert fetch._refused_hop(["https://a/x", "http://b/x", "https://c/x"]) == "http://b/x"
+
+
+@pytest.mark.parametrize("how", ["stalls", "drips"])
+def test_a_download_that_stalls_is_given_up(
+    how: str, publisher: Publisher, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, File("box/toy", f"{publisher.url}/toy", sha256=sha(TEXT)))
+    getattr(publisher, how).add("/toy")
+    monkeypatch.setattr(fetch, "STALLED", 0.5)
+    monkeypatch.setenv("BSFW_DOWNLOAD_SECONDS", "1.5")
+    words = "not a byte for 0.5 s" if how == "stalls" else "took longer than 1.5 s.*BSFW_DOWNLOAD_SECONDS"
+    started = time.monotonic()
+    with pytest.raises(FileNotFoundError, match=f"the download failed .*{words}"):
+        load("toy")
+    assert time.monotonic() - started < 30
+    assert contents(cache) == []
+
+
+def test_a_download_that_breaks_off_leaves_nothing_behind(
+    publisher: Publisher, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, File("box/toy", f"{publisher.url}/toy", sha256=sha(TEXT)))
+    publisher.stalls.add("/toy")
+    publisher.closing.set()
+    with pytest.raises(FileNotFoundError, match="the download failed"):
+        load("toy")
+    assert contents(cache) == []
+
+
+def test_a_download_is_not_larger_than_a_file_may_be(
+    publisher: Publisher, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, File("box/toy", f"{publisher.url}/toy", sha256=sha(TEXT)))
+    (publisher.folder / "toy").write_bytes(TEXT * 100)
+    monkeypatch.setenv("BSFW_MAX_EXPANDED", "1000")
+    with pytest.raises(ValueError, match="BSFW_MAX_EXPANDED"):
+        load("toy")
+    assert contents(cache) == []
+
+
+# Bombs and archives that cannot be read
+
+
+def encrypted(path: Path) -> None:
+    zipped(path, {"in/toy": TEXT})
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 8] |= 1  # the flag, in the central directory and before the member
+    content[content.index(b"PK\x03\x04") + 6] |= 1
+    path.write_bytes(content)
+
+
+def unknown_compression(path: Path) -> None:
+    zipped(path, {"in/toy": TEXT})
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + 10] = content[content.index(b"PK\x03\x04") + 8] = 97
+    path.write_bytes(content)
+
+
+def zip_bomb(path: Path) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("in/toy", bytes(2**28))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [(encrypted, "damaged"), (unknown_compression, "damaged"), (zip_bomb, r"0\.27 GB or more.*BSFW_MAX_EXPANDED")],
+)
+def test_a_downloaded_archive_that_cannot_be_read_does_not_stay_in_the_cache(
+    make: Callable[[Path], None], words: str, publisher: Publisher, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, File("box/toy", f"{publisher.url}/toys.zip", member="in/toy", sha256=sha(TEXT)))
+    make(publisher.folder / "toys.zip")
+    with pytest.raises(ValueError, match=words):
+        load("toy")
+    assert contents(cache) == []
+
+
+@pytest.mark.parametrize("pack", [bz2.compress, gzip.compress, lzma.compress])
+def test_a_compressed_bomb_is_refused_before_it_has_expanded(
+    pack: Callable[[bytes], bytes], publisher: Publisher, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    know(monkeypatch, File("box/toy", f"{publisher.url}/toy.bz2", sha256=sha(TEXT)))
+    (publisher.folder / "toy.bz2").write_bytes(pack(b"+1 1:1\n" * 100_000))  # 0.7 MB from a few hundred bytes
+    monkeypatch.setattr("bsfw._files.SMALL", 2**18)
+    with pytest.raises(ValueError, match=r"expands to .* or more, .*BSFW_MAX_EXPANDED"):
+        load("toy")
+    assert contents(cache) == []
+    monkeypatch.setenv("BSFW_MAX_EXPANDED", "1e6")
+    with pytest.raises(ValueError, match="is not the published file"):
+        load("toy")
 
 
 def test_what_a_failed_download_asks_for_is_found_where_it_says(data: Path) -> None:

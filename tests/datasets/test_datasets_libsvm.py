@@ -136,7 +136,7 @@ def test_a_bad_line_is_named(line: str, sentence: str) -> None:
     # The index with leading zeros is legal and must not be blamed.
     text = f"1 00000000000000000000001:1\n\n{line}\n-1 1:2\n"
     with pytest.raises(ValueError, match=f"the given bytes, {sentence}"):
-        read_libsvm(text.encode())
+        read_libsvm(text.encode(), zero_based=False)
 
 
 def test_an_index_above_n_features_is_named() -> None:

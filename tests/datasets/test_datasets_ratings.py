@@ -68,7 +68,21 @@ def test_wrong_counts_are_refused(
         load("toy")
 
 
-@pytest.mark.parametrize("table", [b"1\t2\n", b"1\t2\tx\n", b"1\t2\t3\n1\n"])
+@pytest.mark.parametrize(
+    "table",
+    [
+        b"1\t2\n",
+        b"1\t2\tx\n",
+        b"1\t2\t3\n1\n",
+        b"1\tnan\t3\n",
+        b"1\t1e300\t3\n",
+        b"1\t-2\t3\n",
+        b"1.5\t2\t3\n",
+        b"1\t2\tinf\n",
+        b"user,item,rating\n",
+        b"1\t2\t\xff\n",
+    ],
+)
 def test_a_table_that_is_none_is_refused(table: bytes, data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     toy(monkeypatch, data, table)
     with pytest.raises(ValueError, match="is not a table of user, item and rating"):
@@ -118,5 +132,5 @@ def test_the_default_split_is_the_same_each_time() -> None:
 
 @pytest.mark.parametrize("fraction", [0, 1, -0.5, 1.5, float("nan")])
 def test_a_fraction_outside_of_0_1_is_refused(fraction: float) -> None:
-    with pytest.raises(ValueError, match="test_fraction must lie strictly between 0 and 1"):
+    with pytest.raises(ValueError, match="test_fraction must be a fraction strictly between 0 and 1"):
         many().split(fraction)

@@ -26,21 +26,20 @@ def curves(*names, **options):
     return tuple(made)
 
 
-def experiment(
-    name, title, panels=(), reference="fig: convergence_plots", claim="Boosting lowers f at equal gradients."
-):
-    return Experiment(name, title, "convergence", reference, claim, tuple(panels))
+def experiment(name, title, panels=(), reference="Figure 3", claim="Boosting lowers f at equal gradients."):
+    return Experiment(
+        name=name, title=title, view="convergence", reference=reference, claim=claim, panels=tuple(panels)
+    )
 
 
 def convergence():
-    panel = Panel("mushrooms", {"n": 112, "m": 8124, "batch_size": 404, "min_gain": 1e-4, "max_rounds": 10_000,
-                                "constraint": {"kind": "l1", "radius": 50.0}, "estimators": ["sag", "saga"]},
-                  ())  # fmt: skip
+    parameters = {"n": "112", "m": "8,124", "batch_size": "404", "set": "name l1, radius 50", "estimators": "sag, saga"}
+    panel = Panel(title="mushrooms", parameters=parameters, tasks=())
     five = curves("SAG", "SAGA", "L-SVRG", "SARAH", "Heavy Ball")
     band = "Band: lowest and highest of 10 runs."
     plot = Plot("mushrooms", "relative suboptimality", True, AXES, five, band=band)
     return View(
-        experiment("mushrooms", "Convergence on mushrooms", [panel]),
+        experiment=experiment("mushrooms", "Convergence on mushrooms", [panel]),
         plots=(plot,),
         verdicts=(Verdict("Boosting lowers f at equal gradients.", "supported",
                           "Boosted below vanilla for 5 of 5 estimators, ratio 0.02 to 0.4."),),
@@ -56,11 +55,11 @@ def several():
         Plot("breast-cancer", "step size γ", False, axes, coordinate, log_x=True, lines={"γ = 1": 1.0}),
     )
     panels = [
-        Panel("rcv1-like (synthetic)", {"n": 47236, "seed": 0}, ()),
-        Panel("mushrooms", {"n": 112, "seed": 0}, ()),
+        Panel(title="rcv1-like (synthetic)", parameters={"n": "47,236", "seed": "0"}, tasks=(), stand_in="rcv1"),
+        Panel(title="mushrooms", parameters={"n": "112", "seed": "0"}, tasks=()),
     ]
     return View(
-        experiment("expected-loss", "Expected loss", panels, "fig: exp_loss"),
+        experiment=experiment("expected-loss", "Expected loss", panels, "Figure 4"),
         plots=plots,
         tables=(Table("Boosting percentage", ("estimator", "percent"), (("SAG", 99.5), ("SAGA", 100.0))),),
         verdicts=(
@@ -77,7 +76,14 @@ def hostile():
     name = HOSTILE
     series = (Series(name, name, True, {name: [0.0, 1.0]}, [1.0, math.nan], [0.5, math.inf], [2.0, 3.0]),)
     return View(
-        Experiment(name, name, name, name, name, (Panel(name, {name: {name: [name, 1]}}, ()),)),
+        experiment=Experiment(
+            name=name,
+            title=name,
+            view=name,
+            reference=name,
+            claim=name,
+            panels=(Panel(title=name, parameters={name: name}, tasks=()),),
+        ),
         plots=(Plot(name, name, True, {name: name}, series, lines={name: 0.5}, band=name),),
         tables=(Table(name, (name, "number"), ((name, 1.5),)),),
         verdicts=(Verdict(name, name, name), Verdict("other", "supported", name)),

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from made_records import boosting_step, experiment, other, pair, solved, task, trajectory
+from made_records import boosting_step, experiment, pair, record, solved, task, trajectory
 
-from bsfw.experiments.claims import turning_angles
-from bsfw.experiments.methods import value_at
+from bsfw.experiments.problems.least_squares import GaussianLeastSquares
+from bsfw.experiments.problems.linear_model import LinearModel, Source
+from bsfw.experiments.problems.sets import SetSpec
+from bsfw.experiments.statistics import turning_angles, value_at
+from bsfw.experiments.tasks import ConstantRows, Constants, Cost, Costs, Facts, Parameters
+from bsfw.experiments.tasks.tables import EstimatorConstants
 from bsfw.experiments.views import make_view
 
 
@@ -213,19 +217,20 @@ def test_zigzagging_is_told_from_the_turns_and_the_values(vanilla, boosted, exce
     ("changes", "outcome"),
     [
         ({}, "supported"),
-        ({"alignments": [0.9, 0.8]}, "partly supported"),
-        ({"next": [0.0, 2.1]}, "partly supported"),
-        ({"direction": [2.1, 0.0], "alignments": [0.9, 0.9]}, "not supported"),
+        ({"alignments": (0.9, 0.8)}, "partly supported"),
+        ({"next": (0.0, 2.1)}, "partly supported"),
+        ({"direction": (2.1, 0.0), "alignments": (0.9, 0.9)}, "not supported"),
     ],
 )
 def test_a_boosting_step_must_align_better_every_round_and_stay_in_the_set(changes, outcome):
     assert outcomes("boosting-step", [boosting_step(**changes)]) == [outcome]
 
 
-def facts(label, **changes):
-    data = {"n": 112, "m": 8124, "batch_size": 404, "coordinates": None, "radius": 50.0} | changes
-    own = {key: data.pop(key) for key in ("n", "m")}
-    return other("facts", {"problem": label}, {"label": label, "facts": own, **data})
+def facts(data, stand_in=None, radius=50.0, batch_size=404, n=112, m=8124):
+    problem = LinearModel(
+        data=Source(name=data, stand_in=stand_in), objective="logistic", set=SetSpec(name="l1", radius=radius)
+    )
+    return record(Facts(problem=problem, batch_size=batch_size), Parameters(n=n, m=m))
 
 
 def test_parameters_are_compared_with_those_that_the_paper_prints():
@@ -237,14 +242,15 @@ def test_parameters_are_compared_with_those_that_the_paper_prints():
 
 
 def test_a_stand_in_is_compared_with_the_set_it_stands_for():
-    like = facts("rcv1-like (synthetic)", n=47_236, m=20_242, batch_size=742, radius=100.0)
+    like = facts("rcv1-like", "rcv1", n=47_236, m=20_242, batch_size=742, radius=100.0)
     assert outcomes("facts", [like]) == ["supported"]
-    assert outcomes("facts", [facts("rcv1-like (synthetic)")]) == ["partly supported"]
+    assert outcomes("facts", [facts("rcv1-like", "rcv1")]) == ["partly supported"]
 
 
 def cost(of, ratio):
-    data = {"label": "made", "case": f"{of} LMO", "lmo_seconds": ratio, "gradient_seconds": 1.0, "ratio": ratio}
-    return other("cost", {"problem": {"kind": "least-squares", "set": of}}, data)
+    problem = GaussianLeastSquares(samples=10, shape=(4, 4), set=SetSpec(name=of, radius=1.0))
+    data = Costs(case=f"{of} LMO", lmo_seconds=ratio, gradient_seconds=1.0)
+    return record(Cost(problem=problem, repeats=3), data)
 
 
 @pytest.mark.parametrize(
@@ -260,9 +266,10 @@ def test_the_l1_case_has_an_order_of_its_own():
 
 def test_only_zoja_has_a_constant_c():
     def rows(**constants):
-        keys = ("smoothness", "rho1", "rho2", "A", "B", "E")
-        made = [{"estimator": name, "C": c} | dict.fromkeys(keys, 1.0) for name, c in constants.items()]
-        return [other("constants", {}, {"label": "made", "rows": made, "smoothness": 1.0})]
+        numbers = dict.fromkeys(("smoothness", "rho1", "rho2", "A", "B", "E"), 1.0)
+        made = tuple(EstimatorConstants(estimator=name, C=c, **numbers) for name, c in constants.items())
+        of = Constants(problem=task().problem, estimators=tuple(constants), iterations=5)
+        return [record(of, ConstantRows(rows=made, smoothness=1.0))]
 
     assert outcomes("constants", rows(sega=0.0, zoja=1e-9)) == ["supported"]
     assert outcomes("constants", rows(sega=1e-9, zoja=1e-9)) == ["partly supported"]

@@ -12,10 +12,12 @@ import page_samples as samples
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace as struct_replace
 
 from bsfw.experiments import style
 from bsfw.experiments.model import Experiment, Panel, Table, Verdict, View
 from bsfw.experiments.page import SIGNS, write_page
+from bsfw.experiments.words import in_words
 
 # What the page is made of; anything else came out of data.
 TAGS = {
@@ -122,14 +124,16 @@ class TestHostileText:
     @given(text=st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\r\x00"), min_size=1))
     def test_of_any_kind_is_shown_as_it_is(self, made, text):
         view = View(
-            replace(samples.hostile().experiment, claim=""), notes=(text,), verdicts=(Verdict(text, "supported", text),)
+            experiment=struct_replace(samples.hostile().experiment, claim=""),
+            notes=(text,),
+            verdicts=(Verdict(text, "supported", text),),
         )
         page = made(view)
         assert {tag for tag, _ in page.tags} <= TAGS
         assert page.texts.count(text) >= 3
 
     def test_that_no_encoding_holds_does_not_stop_the_page(self, made):
-        page = made(View(samples.experiment("a", "half a pair: \ud800"), notes=("\udfff",)))
+        page = made(View(experiment=samples.experiment("a", "half a pair: \ud800"), notes=("\udfff",)))
         assert "half a pair: ?" in page.texts
 
 
@@ -231,7 +235,7 @@ class TestPlots:
 class TestWords:
     def test_every_outcome_has_its_word_and_sign(self, made):
         verdicts = tuple(Verdict(f"claim {k}", outcome, f"finding {k}") for k, outcome in enumerate(SIGNS))
-        page = made(View(samples.experiment("a", "A"), verdicts=verdicts))
+        page = made(View(experiment=samples.experiment("a", "A"), verdicts=verdicts))
         for k, (outcome, sign) in enumerate(SIGNS.items()):
             assert {f"claim {k}", f"finding {k}", f"{sign} {outcome}", f"{sign} 1 {outcome}"} <= set(page.texts)
 
@@ -241,7 +245,7 @@ class TestWords:
         assert page.texts.count("✓ 1 supported") == 1  # in the summary; its own section has only this one
 
     def test_an_experiment_without_verdict_says_so(self, made):
-        page = made(View(Experiment("mine", "Mine", "comparison", "", "", ())))
+        page = made(View(experiment=Experiment(name="mine", title="Mine", view="comparison")))
         assert "no claim" in page.texts
         assert not [text for text in page.texts if "in the paper" in text or "Claim of the paper" in text]
         assert "1 experiment, no claims to judge." in page.texts
@@ -255,9 +259,10 @@ class TestWords:
         assert "1 run failed." in page.texts
 
     def test_parameters_that_all_problems_share_are_written_once(self, made):
-        same = {"max_rounds": 10_000, "loss": {"name": "tukey", "scale": 1e-4}, "corners": [[1.0, 2.5], [3, 4]]}
-        panels = [Panel(f"P{k}", {"radius": 10.0 * k, **same}, ()) for k in (1, 2)]
-        page = made(View(samples.experiment("a", "A", panels)))
+        values = {"max_rounds": 10_000, "loss": {"name": "tukey", "scale": 1e-4}, "corners": [[1.0, 2.5], [3, 4]]}
+        same = {name: in_words(value) for name, value in values.items()}
+        panels = [Panel(title=f"P{k}", parameters={"radius": in_words(10.0 * k), **same}, tasks=()) for k in (1, 2)]
+        page = made(View(experiment=samples.experiment("a", "A", panels)))
         assert {"radius", "max rounds", "P1", "P2", "10", "20"} <= set(page.texts)
         assert page.texts.count("10,000") == page.texts.count("name tukey, scale 0.0001") == 1
         assert page.texts.count("(1, 2.5), (3, 4)") == 1
@@ -265,7 +270,7 @@ class TestWords:
 
     def test_numbers_in_tables_are_aligned_and_short(self, made):
         table = Table("T", ("a", "b", "c", "d"), (("words", 1234567, 0.000123456, True),))
-        page = made(View(samples.experiment("a", "A"), tables=(table,)))
+        page = made(View(experiment=samples.experiment("a", "A"), tables=(table,)))
         assert {"words", "1,234,567", "0.0001235", "yes"} <= set(page.texts)
         assert len(page.having("td", **{"class": "number"})) == 2
 

@@ -7,7 +7,7 @@ import pytest
 
 from bsfw.cli import main
 from bsfw.experiments import records, runner, spec
-from bsfw.experiments.model import Experiment, Panel, Record
+from bsfw.experiments.model import Environment, Experiment, Panel, Record
 from bsfw.experiments.report import _command, _environment, write_report
 
 
@@ -23,8 +23,10 @@ def toy(tmp_path_factory):
 def convergence(tmp_path):
     """Results of one estimator, boosted better than vanilla, in a folder; with the experiment."""
     boosted, vanilla = made.task(boosted=True), made.task(boosted=False)
-    panel = Panel("made [x]", {"runs": 1, "radius": 5.0}, (boosted, vanilla))
-    experiment = Experiment("trial", "A trial", "convergence", "", "Boosting helps.", (panel,))
+    panel = Panel(title="made [x]", parameters={"radius": "5"}, tasks=(boosted, vanilla))
+    experiment = Experiment(
+        name="trial", title="A trial", view="convergence", claim="Boosting helps.", runs=1, panels=(panel,)
+    )
     records.write_manifest(tmp_path, experiment)
     (tmp_path / "runs").mkdir()
     records.write_record(tmp_path, made.solved(boosted, [1.0, 0.2, 0.1]))
@@ -88,8 +90,11 @@ def test_a_failure_leaves_the_old_page(convergence, monkeypatch):
 
 
 class TestEnvironment:
-    def runs(self, *environments, error=None):
-        return {str(k): Record(made.task(seed=k), {}, error, e, 1.5) for k, e in enumerate(environments)}
+    def runs(self, *environments, error="ValueError: x"):
+        return {
+            str(k): Record(task=made.task(seed=k), error=error, environment=Environment(**e), seconds=1.5)
+            for k, e in enumerate(environments)
+        }
 
     def test_shows_what_runs_share_once_and_what_differs_in_full(self):
         shown = _environment(
@@ -98,11 +103,13 @@ class TestEnvironment:
             )
         )
         assert shown == {
-            "runs": 2, "seconds of all runs": 3.0, "ended": "2026-01-01 to 2026-02-01", "numpy": "2.4", "jobs": [1, 2],
-        }  # fmt: skip
-
-    def test_counts_what_failed(self):
-        assert _environment(self.runs({}, {}, error="ValueError: x"))["failed"] == 2
+            "runs": 2,
+            "failed": 2,
+            "seconds of all runs": 3.0,
+            "ended": "2026-01-01 to 2026-02-01",
+            "numpy": "2.4",
+            "jobs": [1, 2],
+        }
 
     def test_is_empty_without_runs(self):
         assert _environment({}) == {}
@@ -110,7 +117,7 @@ class TestEnvironment:
 
 class TestCommand:
     def experiment(self, name, **parameters):
-        return Experiment(name, name, "convergence", "", "", (Panel("p", parameters, ()),))
+        return Experiment(name=name, title=name, view="convergence", **parameters)
 
     def test_puts_experiments_of_the_same_options_in_one_line(self, tmp_path):
         experiments = [
@@ -125,11 +132,6 @@ class TestCommand:
             "bsfw reproduce my-own.toml --runs 10 --out 'my results'",
             "bsfw report 'my results'",
         ]
-
-    def test_says_no_number_of_runs_where_panels_differ(self, tmp_path):
-        panels = tuple(Panel("p", {"runs": runs}, ()) for runs in (2, 3))
-        experiment = Experiment("mushrooms", "", "convergence", "", "", panels)
-        assert _command([experiment], tmp_path / "r").splitlines()[0] == "bsfw reproduce mushrooms --out r"
 
 
 class TestCommandLine:

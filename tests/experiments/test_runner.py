@@ -1,5 +1,6 @@
 """Sweeps: one record a run, resumed after any end, by several processes at once; and the command that starts them."""
 
+import contextlib
 import json
 import os
 import re
@@ -10,10 +11,13 @@ import threading
 import time
 from pathlib import Path
 
+import made_records
+import msgspec
 import pytest
 
 from bsfw.cli import main
-from bsfw.experiments import records, runner, spec, tasks
+from bsfw.experiments import records, runner, spec
+from bsfw.experiments.tasks import Cost, Costs, Solve
 
 TINY = """\
 title = "Tiny, on {data}"
@@ -87,17 +91,17 @@ def wait_for_records(process, count):
 def test_a_specification_end_to_end(capsys):
     assert main(["reproduce", "tiny.toml", "--jobs", "1"]) == 0
     assert made(capsys.readouterr().out) == (RUNS, 0)
-    [(experiment, found)] = records.load_results("results")
+    [(experiment, found)] = records.load_results("results").experiments
     assert (experiment.name, experiment.title) == ("tiny", "Tiny, on breast-cancer")
     assert experiment == spec.plan("tiny.toml")
     assert set(found) == {task.key for task in experiment.tasks}
     for record in found.values():
         assert record.error is None
-        assert record.data["trace"]["iteration"][-1] == 6
-        assert record.data["trace"]["gamma"][-1] is None  # nan: no step is taken from the last iterate
-        assert {"platform", "cpus", "python", "numpy", "scipy", "numba", "bsfw"} < set(record.environment)
-        assert record.environment["jobs"] == 1
-        assert record.seconds >= record.data["result"]["seconds"] > 0
+        assert record.data.trace.iteration[-1] == 6
+        assert record.data.trace.gamma[-1] is None  # nan: no step is taken from the last iterate
+        assert all(msgspec.structs.asdict(record.environment).values())
+        assert record.environment.jobs == 1
+        assert record.seconds >= record.data.result.seconds > 0
     assert sorted(path.name for path in Path("results").iterdir()) == ["experiments", "runs"]
     assert not [path for path in Path("results/runs").iterdir() if path.suffix != ".json"]
 
@@ -118,11 +122,11 @@ def test_runs_in_parallel_are_the_runs_in_turn():
     in_turn, parallel = start("tiny.toml", "--jobs", "1"), start("tiny.toml", "--jobs", "2", "--out", "parallel")
     for process in (in_turn, parallel):
         assert made(process.communicate(timeout=100)[0]) == (RUNS, 0)
-    one, two = (records.load_results(folder)[0][1] for folder in ("results", "parallel"))
+    one, two = (records.load_results(folder).experiments[0][1] for folder in ("results", "parallel"))
     assert one.keys() == two.keys()
     for key, record in one.items():
-        assert record.data["trace"]["value"] == two[key].data["trace"]["value"]
-        assert two[key].environment["jobs"] == 2
+        assert record.data.trace.value == two[key].data.trace.value
+        assert two[key].environment.jobs == 2
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -151,6 +155,30 @@ def test_ctrl_c_ends_with_130_and_says_how_to_go_on():
     assert "Traceback" not in errors
 
 
+def in_session(session):
+    """The processes of a session that are not dead, by id."""
+    found = set()
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            state, _, _, of = path.read_text().rpartition(")")[2].split()[:4]
+            found |= {int(path.parent.name)} if int(of) == session and state not in "ZX" else set()
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked for in /proc")
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_a_killed_sweep_leaves_no_workers_behind(how):
+    process = start("plane.toml", "--jobs", "2")
+    wait_for_records(process, 3)
+    assert len(in_session(process.pid)) >= 3  # itself and two workers
+    process.send_signal(how)
+    process.communicate()
+    deadline = time.monotonic() + 20
+    while left := in_session(process.pid):
+        assert time.monotonic() < deadline, left
+        time.sleep(0.1)
+
+
 def test_two_processes_on_one_folder_share_the_work():
     processes = [start("plane.toml", "--jobs", "1") for _ in range(2)]
     outputs = [process.communicate(timeout=100) for process in processes]
@@ -169,12 +197,12 @@ def test_who_waits_for_another_process_takes_its_record(monkeypatch):
     task = plan_tiny()[0].tasks[0]
     entered, go = threading.Event(), threading.Event()
 
-    def slow(settings):
+    def slow(task):
         entered.set()
         go.wait(30)
-        return {"by": "the other"}
+        return made_records.solved(task, [1.0]).data
 
-    monkeypatch.setitem(tasks.TASKS, "solve", slow)
+    monkeypatch.setattr(Solve, "run", slow)
     Path("results/runs").mkdir(parents=True)
     other = threading.Thread(target=runner.execute, args=(task, Path("results"), 1, False))
     other.start()
@@ -186,23 +214,27 @@ def test_who_waits_for_another_process_takes_its_record(monkeypatch):
     assert (ended.how, ended.error) == ("found", None)
 
 
-def fail_with_seed_one(settings):
-    if settings["seed"] == 1:
+def no_work(task):
+    return made_records.solved(task, [1.0]).data
+
+
+def fail_with_seed_one(task):
+    if task.seed == 1:
         raise FloatingPointError("it went wrong")
-    return {"label": "x"}
+    return no_work(task)
 
 
 def test_a_failing_run_is_recorded_and_does_not_stop_the_rest(monkeypatch, capsys):
-    monkeypatch.setitem(tasks.TASKS, "solve", fail_with_seed_one)
+    monkeypatch.setattr(Solve, "run", fail_with_seed_one)
     assert main(["reproduce", "tiny.toml", "--jobs", "1"]) == 1
     output = capsys.readouterr().out
     assert "4 runs made, 0 were there already, 4 failed." in output
     assert "failed: solve, breast-cancer, jaguar, vanilla, seed 1: FloatingPointError: it went wrong" in output
-    [(_, found)] = records.load_results("results")
-    errors = {record.task.settings["seed"]: record.error for record in found.values()}
+    [(_, found)] = records.load_results("results").experiments
+    errors = {record.task.seed: record.error for record in found.values()}
     assert errors == {0: None, 1: "FloatingPointError: it went wrong"}
     # The next time it is tried again, and only it.
-    monkeypatch.setitem(tasks.TASKS, "solve", lambda settings: {"label": "x"})
+    monkeypatch.setattr(Solve, "run", no_work)
     assert main(["reproduce", "tiny.toml", "--jobs", "1"]) == 0
     assert made(capsys.readouterr().out) == (4, 4)
 
@@ -211,14 +243,14 @@ def test_a_run_that_takes_its_process_with_it_is_recorded_and_does_not_stop_the_
     # Python imports this at its start, in the worker processes too.
     Path("sitecustomize.py").write_text(
         "import os, signal\n"
-        "from bsfw.experiments.tasks import TASKS\n"
-        "def deadly(settings, solve=TASKS['solve']):\n"
-        "    if settings['seed'] == 3 and settings['max_rounds'] == 1:\n"
+        "from bsfw.experiments.tasks import Solve\n"
+        "def deadly(task, run=Solve.run):\n"
+        "    if task.seed == 3 and task.max_rounds == 1:\n"
         "        os.kill(os.getpid(), signal.SIGKILL)\n"
-        "    return solve(settings)\n"
-        "TASKS['solve'] = deadly\n"
+        "    return run(task)\n"
+        "Solve.run = deadly\n"
     )
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")]))
     process = start("plane.toml", "--jobs", "2", "--runs", "5")
     output, _ = process.communicate(timeout=100)
     assert process.returncode == 1
@@ -229,7 +261,7 @@ def test_a_run_that_takes_its_process_with_it_is_recorded_and_does_not_stop_the_
 
 
 def test_files_that_are_no_records_are_run_again(monkeypatch):
-    monkeypatch.setitem(tasks.TASKS, "solve", lambda settings: {"label": "x"})
+    monkeypatch.setattr(Solve, "run", no_work)
     runner.run(plan_tiny(), "results", jobs=1)
     paths = sorted(Path("results/runs").glob("*.json"))
     paths[0].write_text("{")
@@ -238,22 +270,32 @@ def test_files_that_are_no_records_are_run_again(monkeypatch):
     assert (outcome.done, outcome.found) == (2, RUNS - 2)
 
 
+def test_data_that_nobody_could_read_is_a_failure_and_is_not_run_for_ever(monkeypatch):
+    monkeypatch.setattr(Solve, "run", lambda task: made_records.solved(task, [1e200]).data)
+    outcome = runner.run(plan_tiny(), "results", jobs=1)
+    assert outcome.done == 0
+    assert {error for _, error in outcome.failures.values()} == {
+        "ValueError: value in the data of the run must be a list, each of it a finite number, got (1e+200,)."
+    }
+    assert len(records.load_results("results").experiments[0][1]) == RUNS
+
+
 def test_the_active_joblib_backend_is_respected(monkeypatch):
     import joblib
 
     threads = set()
 
-    def note(settings):
+    def note(task):
         threads.add(threading.current_thread())
         time.sleep(0.01)
-        return {"label": "x"}
+        return no_work(task)
 
-    monkeypatch.setitem(tasks.TASKS, "solve", note)  # seen by threads, not by other processes
+    monkeypatch.setattr(Solve, "run", note)  # seen by threads, not by other processes
     with joblib.parallel_config(backend="threading", n_jobs=2):
         outcome = runner.run(plan_tiny(), "results")
     assert outcome.done == RUNS
     assert threading.main_thread() not in threads
-    assert {record.environment["jobs"] for record in records.load_results("results")[0][1].values()} == {2}
+    assert {record.environment.jobs for record in records.load_results("results").experiments[0][1].values()} == {2}
 
 
 def test_measured_costs_never_share_the_machine(monkeypatch):
@@ -261,36 +303,32 @@ def test_measured_costs_never_share_the_machine(monkeypatch):
 
     running, most = [], []
 
-    def note(settings):
+    def note(task):
         running.append(1)
         most.append(len(running))
         time.sleep(0.01)
         running.pop()
-        return {"label": "x"}
+        return Costs(case="none", lmo_seconds=1.0, gradient_seconds=1.0)
 
-    monkeypatch.setitem(tasks.TASKS, "cost", note)
+    monkeypatch.setattr(Cost, "run", note)
     with joblib.parallel_config(backend="threading"):
         outcome = runner.run([spec.plan("when-to-boost")], "results", jobs=4)
     assert outcome.done == 5
     assert set(most) == {1}
-    assert {record.environment["jobs"] for record in records.load_results("results")[0][1].values()} == {1}
+    assert {record.environment.jobs for record in records.load_results("results").experiments[0][1].values()} == {1}
 
 
 def test_results_come_in_the_order_of_the_paper_with_missing_runs_absent():
     for name in ("tiny.toml", "rcv1", "toy", "expected-loss"):
         records.write_manifest("results", spec.plan(name))
-    found = records.load_results("results")
+    found = records.load_results("results").experiments
     assert [experiment.name for experiment, _ in found] == ["toy", "rcv1-like-synthetic", "expected-loss", "tiny"]
     assert all(not of for _, of in found)
 
 
-def test_a_folder_without_results_or_with_a_broken_manifest_is_refused():
+def test_a_folder_without_results_is_refused():
     with pytest.raises(FileNotFoundError, match="bsfw reproduce"):
         records.load_results("nowhere")
-    Path("results/experiments").mkdir(parents=True)
-    Path("results/experiments/x.json").write_text("[]")
-    with pytest.raises(ValueError, match=r"x\.json is not"):
-        records.load_results("results")
 
 
 def test_the_list_names_every_experiment_with_its_place_in_the_paper(monkeypatch, capsys):
@@ -304,13 +342,12 @@ def test_the_list_names_every_experiment_with_its_place_in_the_paper(monkeypatch
 
 
 def test_all_leaves_out_what_would_be_downloaded_and_says_so(monkeypatch, capsys):
-    for kind in tasks.TASKS:
-        monkeypatch.setitem(tasks.TASKS, kind, lambda settings: {"label": "x"})
-    assert main(["reproduce", "all", "--quick", "--jobs", "1"]) == 0
+    monkeypatch.setattr(runner, "_record", lambda task, jobs: made_records.failed(task))
+    assert main(["reproduce", "all", "--quick", "--jobs", "1"]) == 1
     errors = capsys.readouterr().err
     assert "news20 is left out" in errors
     assert "rcv1-small is left out" in errors
-    names = {experiment.name for experiment, _ in records.load_results("results")}
+    names = {experiment.name for experiment, _ in records.load_results("results").experiments}
     assert names == (set(spec.BUILT_IN) - {"news20", "rcv1-small", "rcv1", "movielens"}) | {
         "rcv1-like-synthetic",
         "ml-100k-like-synthetic",

@@ -1,16 +1,18 @@
 """Specifications: what they expand to, and that nothing unknown gets through."""
 
-import json
+import pickle
 from importlib import resources
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from bsfw.experiments import problems, spec
-from bsfw.experiments.model import Task
-from bsfw.experiments.sweeps import KEYS, SWEEPS
-from bsfw.experiments.tasks import TASKS
+from bsfw.experiments.schema import checked
+from bsfw.experiments.sweeps import SolveSweep
+from bsfw.experiments.tasks import AnyTask, Cost
 
 SHORTEST = """\
 estimators = ["saga", "heavy-ball"]
@@ -56,14 +58,9 @@ def test_built_in_specifications_plan_and_their_quick_runs_are_some_of_all_runs(
     full, quick = spec.plan(name), spec.plan(name, quick=True)
     assert full.title
     assert full.claim
-    assert {task.kind for task in full.tasks} <= set(TASKS)
+    assert full.tasks
     if name != "when-to-boost":  # its quick form measures less often, which is another record
         assert keys(quick) <= keys(full)
-
-
-def test_sweeps_and_tasks_are_of_the_same_kinds():
-    assert set(SWEEPS) == set(TASKS)
-    assert all(set(sweep.keys) <= set(KEYS) for sweep in SWEEPS.values())
 
 
 def test_figures_of_the_same_runs_share_their_records():
@@ -71,15 +68,15 @@ def test_figures_of_the_same_runs_share_their_records():
     assert keys(spec.plan("expected-loss")) == three
     assert keys(spec.plan("step-sizes")) < three
     # These record every iteration, which is another record.
-    assert {task.settings["record_every"] for task in spec.plan("oracle-calls").tasks} == {1}
+    assert {task.record_every for task in spec.plan("oracle-calls").tasks} == {1}
 
 
 def test_the_parameters_of_the_paper():
-    settings = spec.plan("rcv1").tasks[0].settings
-    assert settings["sampling"] == {"batch_size": 742}
-    assert settings["problem"]["radius"] == 100.0
-    assert (settings["max_rounds"], settings["min_gain"], settings["iterations"]) == (10_000, 1e-4, 2000)
-    gains = {task.settings["min_gain"] for task in spec.plan("oracle-calls").tasks}
+    task = spec.plan("rcv1").tasks[0]
+    assert task.batch_size == 742
+    assert task.problem.set.radius == 100.0
+    assert (task.max_rounds, task.min_gain, task.iterations) == (10_000, 1e-4, 2000)
+    gains = {task.min_gain for task in spec.plan("oracle-calls").tasks}
     assert gains == {1e-2, 1e-3, 1e-4, 1e-5}
 
 
@@ -89,13 +86,13 @@ def test_the_shortest_specification_has_eight_lines(planned):
     assert experiment.name == experiment.title == "mine"
     assert experiment.panels[0].title == "mushrooms"
     assert len(keys(experiment)) == len(experiment.tasks) == 2 * 2 * 10
-    assert {task.settings["max_rounds"] for task in experiment.tasks} == {1, 10_000}
+    assert {task.max_rounds for task in experiment.tasks} == {1, 10_000}
 
 
 def test_boosted_and_vanilla_differ_in_rounds_only(planned):
-    boosted, vanilla = (dict(task.settings) for task in planned(SHORTEST, runs=1).tasks[:2])
-    assert (boosted.pop("max_rounds"), vanilla.pop("max_rounds")) == (10_000, 1)
-    assert boosted == vanilla
+    boosted, vanilla = planned(SHORTEST, runs=1).tasks[:2]
+    assert (boosted.max_rounds, vanilla.max_rounds) == (10_000, 1)
+    assert replace(boosted, max_rounds=1) == vanilla
 
 
 def test_lists_sweep_the_boosted_runs_and_leave_one_vanilla_run(planned):
@@ -103,7 +100,7 @@ def test_lists_sweep_the_boosted_runs_and_leave_one_vanilla_run(planned):
     tasks = planned(text).tasks
     assert len(tasks) == 2 * (2 * 2 * 2 + 1)
     # ... which is the one of every other tolerance.
-    assert {task.key for task in tasks if task.settings["max_rounds"] == 1} < keys(planned(SHORTEST))
+    assert {task.key for task in tasks if task.max_rounds == 1} < keys(planned(SHORTEST))
 
 
 def test_panels_override_the_top_and_quick_tables_override_panels(planned):
@@ -114,13 +111,14 @@ def test_panels_override_the_top_and_quick_tables_override_panels(planned):
     )
 
     def of(experiment):
-        return [(p.parameters["runs"], p.parameters["iterations"]) for p in experiment.panels]
+        return [(len({task.seed for task in p.tasks}), p.tasks[0].iterations) for p in experiment.panels]
 
     assert of(planned(text)) == [(2, 50), (2, 100)]
     assert of(planned(text, quick=True)) == [(1, 7), (3, 7)]
     assert of(planned(text, quick=True, runs=4)) == [(4, 7), (4, 7)]
-    assert "quick" not in planned(text).panels[0].parameters
-    assert planned(text, quick=True).panels[0].parameters["quick"] is True
+    assert (planned(text).runs, planned(text).quick) == (2, False)
+    assert (planned(text, quick=True).runs, planned(text, quick=True).quick) == (None, True)
+    assert planned(text).panels[0].parameters["iterations"] == "50"
 
 
 @pytest.mark.parametrize(
@@ -179,20 +177,73 @@ def test_bad_values_at_the_top_are_refused(planned, line):
     ("old", "new", "words"),
     [
         ("radius = 50", "radius = -50", "radius"),
-        ("radius = 50", "", "missing: radius"),
+        ("radius = 50", "", "the set l1 takes radius; missing: radius"),
+        ("radius = 50", "radius = 50\nk = 3", "the set l1 takes radius; not its own: k"),
+        ('objective = "logistic"', "", "has no objective; it needs data, objective, set"),
         ("batch_size = 404", "batch_size = -1", "batch_size"),
         ("batch_size = 404", "batch_size = 1.5", "fraction"),
         ("batch_size = 404", "batch_size = 9000", "8124"),  # found by putting the run together
         ("batch_size = 404", "coordinates = 1", "means nothing to the estimators"),
         ("objective", "intercept = 1\nobjective", "true or false"),
         ("[panel.problem]", "", "unknown key 'data'"),
-        ("[[panel]]\n", "[panel]\n", "no panel"),
+        ("[[panel]]\n", "[panel]\n", r"must be \[\[panel\]\] tables"),
         ('"mushrooms"', '"news20', "line"),
     ],
 )
 def test_bad_values_elsewhere_are_refused(planned, old, new, words):
     with pytest.raises(ValueError, match=words):
         planned(SHORTEST.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            f"runs = {10**9}\n" + SHORTEST,
+            "runs in the specification of a task 'solve' must be a whole number from 1 to",
+        ),
+        (f"runs = {10**400}\n" + SHORTEST, "runs in the specification"),
+        (f"runs = {'9' * 5000}\n" + SHORTEST, "a line of 5,007 characters"),
+        (f"iterations = {10**10}\n" + SHORTEST, "iterations in the specification"),
+        ("iterations = 1000000\nrecord_every = 1\n" + SHORTEST, "more than 100,000 rows"),
+        (f"batch_size = {10**400}\n" + SHORTEST.replace("batch_size = 404\n", ""), "batch_size in the specification"),
+        (SHORTEST.replace("50", "1" + "0" * 400), r"radius in \[panel.problem\] must be a positive finite number"),
+        (SHORTEST.replace("50", "nan"), "positive finite number, got nan"),
+        (SHORTEST.replace("50", "inf"), "positive finite number, got inf"),
+        (SHORTEST.replace("50", "1e999"), "positive finite number, got inf"),
+        ("x = " + "[\n" * 90_000, "nested too deeply"),
+        ("x = " + "[" * 3_900, "nested too deeply"),
+        ("x = " + "{a=" * 1_300, "nested too deeply"),
+        ("title = " + "[" * 200 + "]" * 200 + "\n" + SHORTEST, "title in the specification must be text"),
+        (f"title = '{'x' * 3000}'\n" + SHORTEST, "at most 2,000 characters"),
+        ("title = '\\u001b'\n".replace("'", '"') + SHORTEST, "text of one line"),
+        (
+            "runs = 10000\n" + SHORTEST.replace("404\n", "404\nmin_gain = [0.1, 0.2, 0.3, 0.4, 0.5]\n"),
+            "more than 100,000",
+        ),
+        (SHORTEST + SHORTEST[SHORTEST.index("[[panel]]") :] * 100, "1 to 100 of them"),
+        ("# x\n" * 50_001, "at most 200,000 are read"),
+        (".".join("a" * 90_000) + " = 1", "a line of 180,003 characters; at most 4,000"),
+        ("\n".join(f"x{k} = 1" for k in range(10_000)), "unknown key|has no panel"),
+        (".".join("a" * 1_900) + " = 1", "unknown key|has no panel"),
+    ],
+)
+def test_what_would_fill_the_memory_is_refused_with_the_limit(planned, text, words):
+    with pytest.raises(ValueError, match=words) as caught:
+        planned(text)
+    assert "mine.toml" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 1000
+
+
+def test_problems_that_are_made_are_bounded():
+    for table, words in (
+        ({"kind": "least-squares", "samples": 10**6, "shape": [10**4], "set": "l1", "radius": 1}, "at most 50,000,000"),
+        ({"kind": "plane", "corners": [[0, 0], [1, 0], [0, 1]], "target": [0, 0], "samples": 10**9}, "25,000,000"),
+        ({"kind": "tomography", "noise": 0.1, "radius": 1, "qubits": 7}, "at most 6"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            problems.resolve(table, None)
 
 
 def test_a_file_may_not_have_the_name_of_a_built_in_experiment(tmp_path):
@@ -211,7 +262,8 @@ def test_rcv1_without_its_file_is_called_synthetic_everywhere():
     assert experiment.name == "rcv1-like-synthetic"
     assert "rcv1-like (synthetic)" in experiment.title
     assert [panel.title for panel in experiment.panels] == ["rcv1-like (synthetic)"]
-    assert {task.settings["problem"]["data"] for task in experiment.tasks} == {"rcv1-like"}
+    assert {(task.problem.data.name, task.problem.stand_in) for task in experiment.tasks} == {("rcv1-like", "rcv1")}
+    assert [panel.stand_in for panel in experiment.panels] == ["rcv1"]
     assert spec.missing_data(experiment) == []
     for name in ("expected-loss", "step-sizes", "piecewise", "data-parameters", "when-to-boost"):
         assert "rcv1-like (synthetic)" in [panel.title for panel in spec.plan(name).panels]
@@ -224,7 +276,9 @@ def test_rcv1_with_its_file_is_the_published_set(tmp_path, monkeypatch):
     experiment = spec.plan("rcv1")
     assert experiment.name == "rcv1"
     assert [panel.title for panel in experiment.panels] == ["rcv1"]
-    assert {task.settings["problem"]["data"] for task in experiment.tasks} == {"rcv1_train.binary"}
+    assert {(task.problem.data.name, task.problem.stand_in) for task in experiment.tasks} == {
+        ("rcv1_train.binary", None)
+    }
 
 
 def test_data_that_would_be_downloaded_is_known_while_planning():
@@ -252,7 +306,7 @@ def test_labels_that_do_not_fit_the_loss_are_refused_before_anything_runs(planne
 def test_problem_tables_say_what_they_need():
     for table, words in (
         ({"kind": "plane", "corners": [[0, 0]], "target": [0, 0]}, "three points"),
-        ({"kind": "plane", "corners": [[0, 0], [1, 0], [0, "x"]], "target": [0, 0]}, "two numbers"),
+        ({"kind": "plane", "corners": [[0, 0], [1, 0], [0, "x"]], "target": [0, 0]}, "three points"),
         ({"kind": "plane", "corners": [[0, 0], [1, 0], [0, 1]], "target": [0, 0], "curvature": [1, -1]}, "positive"),
         ({"kind": "least-squares", "samples": 3, "shape": [2, 2, 2], "set": "l1", "radius": 1}, "shape"),
     ):
@@ -260,20 +314,20 @@ def test_problem_tables_say_what_they_need():
             problems.resolve(table, None)
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-3, 3) | st.floats(0, 1) | st.text("ab", max_size=2),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text("ab", max_size=1), inner, max_size=2),
-    max_leaves=4,
-)
-tables = st.dictionaries(st.sampled_from(["problem", "seed", "radius"]), json_values, max_size=3)
+PROBLEM = problems.resolve({"data": "mushrooms", "objective": "logistic", "set": "l1", "radius": 50}, None)
 
 
-@given(st.sampled_from(["solve", "cost"]), tables, st.sampled_from(["solve", "cost"]), tables)
-def test_keys_are_equal_exactly_if_kind_and_settings_are(kind, settings, other_kind, other_settings):
-    one, two = Task(kind, settings), Task(other_kind, other_settings)
-    same = kind == other_kind and json.dumps(settings, sort_keys=True) == json.dumps(other_settings, sort_keys=True)
-    assert (one.key == two.key) == same
-    assert Task(kind, dict(reversed(settings.items()))).key == one.key
+@given(*[st.tuples(st.integers(1, 3), st.sampled_from([None, 1, 2, 0.5, 1.0])) for _ in range(2)])
+def test_keys_are_equal_exactly_if_the_settings_are(first, second):
+    one, two = (Cost(problem=PROBLEM, repeats=repeats, batch_size=size) for repeats, size in (first, second))
+    assert (one.key == two.key) == (repr(first) == repr(second))  # one sample is not all of them: 1 is not 1.0
+
+
+@pytest.mark.parametrize("name", spec.BUILT_IN)
+def test_a_key_is_the_same_in_another_process_and_after_a_round_trip_through_a_file(name):
+    for task in spec.plan(name, runs=1).tasks:
+        assert pickle.loads(pickle.dumps(task)).key == task.key
+        assert msgspec.json.decode(msgspec.json.encode(task), type=AnyTask).key == task.key
 
 
 @given(
@@ -284,15 +338,17 @@ def test_keys_are_equal_exactly_if_kind_and_settings_are(kind, settings, other_k
 def test_changing_a_number_of_the_specification_changes_every_key_it_matters_to(name, first, second):
     def plan(number):
         table = {"data": "mushrooms", "objective": "logistic", "set": "l1", "radius": 50}
-        values = {key: KEYS[key].default for key in SWEEPS["solve"].keys} | {"estimators": ["saga"], "runs": 2}
+        values = {"estimators": ["saga"], "runs": 2}
         if name == "radius":
             table["radius"] = number
         else:
-            values[name] = KEYS[name].check(number / 400 if name == "min_gain" else number)
-        settings = SWEEPS["solve"].settings(problems.resolve(table, None), values)
+            values[name] = number / 400 if name == "min_gain" else number
+        tasks = checked(values, SolveSweep, "it").tasks(problems.resolve(table, None))
         boosted_only = name in ("max_rounds", "min_gain")
-        return {Task("solve", s).key for s in settings if s["max_rounds"] > 1 or not boosted_only}
+        return {task.key for task in tasks if task.max_rounds > 1 or not boosted_only}
 
+    if name == "max_rounds":  # one round is vanilla
+        first, second = first + 1, second + 1
     assert (plan(first) == plan(second)) == (first == second)
     if first != second:
         assert not plan(first) & plan(second)

@@ -1,13 +1,25 @@
 """Views: what the curves, tables and notes say of hand-made records."""
 
 import math
-from dataclasses import replace
 
 import pytest
-from made_records import boosting_step, experiment, failed, other, pair, solved, task, trajectory
+from made_records import (
+    PROBLEM,
+    STAND_IN,
+    boosting_step,
+    experiment,
+    failed,
+    pair,
+    record,
+    solved,
+    task,
+    trajectory,
+)
+from msgspec.structs import replace
 
 from bsfw.experiments import claims
-from bsfw.experiments.model import Panel
+from bsfw.experiments.tasks import ConstantRows, Constants, Cost, Costs, Facts, Parameters
+from bsfw.experiments.tasks.tables import EstimatorConstants
 from bsfw.experiments.views import VIEWS, make_view
 
 
@@ -31,8 +43,8 @@ def test_the_run_that_attains_the_minimum_has_a_gap_there_and_a_note_says_so():
 
 def test_panels_have_extremes_of_their_own():
     first = pair([9.0, 3.0, 1.0], [9.0, 5.0, 2.0])
-    second = [replace(record, task=replace(record.task, settings={**record.task.settings, "iterations": 9}))
-              for record in pair([900.0, 300.0, 200.0], [900.0, 500.0, 100.0])]  # fmt: skip
+    second = [replace(one, task=replace(one.task, iterations=9))
+              for one in pair([900.0, 300.0, 200.0], [900.0, 500.0, 100.0])]  # fmt: skip
     plots = view_of("convergence", first, second).plots
     assert plots[0].series[1].y == [1.0, 0.5, 0.125]
     assert plots[1].series[0].y == [1.0, 0.25, 0.125]
@@ -183,13 +195,11 @@ def test_every_view_can_be_made_before_anything_has_run(view):
     assert all(verdict.outcome == "not evaluated" for verdict in made.verdicts)
 
 
-def test_a_synthetic_stand_in_is_named_in_titles_tables_and_notes():
-    made, records = experiment("convergence", pair([9.0, 3.0], [9.0, 5.0], label="rcv1-like (synthetic)"))
-    made = replace(made, panels=tuple(Panel("rcv1", {}, panel.tasks) for panel in made.panels))
-    view = make_view(made, records)
+def test_a_synthetic_stand_in_is_named_in_a_note():
+    view = view_of("convergence", pair([9.0, 3.0], [9.0, 5.0], problem=STAND_IN))
     assert view.plots[0].title == "rcv1-like (synthetic)"
     assert all(row[0] == "rcv1-like (synthetic)" for row in view.tables[0].rows)
-    assert any(note.startswith("rcv1-like (synthetic) is a seeded") for note in view.notes)
+    assert any(note.startswith("rcv1-like (synthetic) is a seeded synthetic set") for note in view.notes)
 
 
 def test_seconds_of_runs_that_shared_the_machine_are_marked_where_seconds_are_shown():
@@ -199,25 +209,26 @@ def test_seconds_of_runs_that_shared_the_machine_are_marked_where_seconds_are_sh
 
 
 def test_tables_of_facts_constants_and_costs_are_the_records():
-    facts = {"label": "made", "facts": {"n": 3, "m": 7}, "batch_size": 2, "coordinates": None, "radius": 5.0}
-    (table,) = view_of("facts", [other("facts", {"problem": {}}, facts)]).tables
+    facts = record(Facts(problem=PROBLEM, batch_size=2), Parameters(n=3, m=7))
+    (table,) = view_of("facts", [facts]).tables
     assert table.rows == (("made", 3, 7, "-", 2, "-", 5.0),)
-    row = {"estimator": "l-svrg", "smoothness": 2.0, "rho1": 1.0, "rho2": 0.5, "A": 1, "B": 2, "C": 0, "E": 3}
-    (table,) = view_of("constants", [other("constants", {}, {"label": "made", "rows": [row], "smoothness": 1})]).tables
+    row = EstimatorConstants(estimator="l-svrg", smoothness=2.0, rho1=1.0, rho2=0.5, A=1, B=2, C=0, E=3)
+    of = Constants(problem=PROBLEM, estimators=("l-svrg",), iterations=5)
+    (table,) = view_of("constants", [record(of, ConstantRows(rows=(row,), smoothness=1.0))]).tables
     assert table.rows == (("L-SVRG", 2.0, 1.0, 0.5, 1, 2, 0, 3),)
-    cost = {"label": "made", "case": "an LMO", "lmo_seconds": 1.0, "gradient_seconds": 4.0, "ratio": 0.25}
-    (table,) = view_of("costs", [other("cost", {"problem": {}}, cost)]).tables
+    costs = Costs(case="an LMO", lmo_seconds=1.0, gradient_seconds=4.0)
+    (table,) = view_of("costs", [record(Cost(problem=PROBLEM, repeats=3), costs)]).tables
     assert table.rows == (("made", "an LMO", 1.0, 4.0, 0.25),)
 
 
 def test_drawings_hold_what_is_drawn():
-    points = [[0.0, 2.0], [0.5, 1.0]]
+    points = ((0.0, 2.0), (0.5, 1.0))
     view = view_of("trajectories", [trajectory(points, True, 0.25), trajectory(points, False, 0.5)])
     (drawing,) = view.drawings
-    assert [(path["name"], path["points"]) for path in drawing["paths"]] == [("BFW", points), ("FW", points)]
+    assert [(path.name, path.points) for path in drawing.paths] == [("BFW", points), ("FW", points)]
     assert [row[3] for row in view.tables[0].rows] == [0.25, 0.5]
     (step,) = view_of("boosting-step", [boosting_step()]).drawings
-    assert step["direction"] == [2 / 3, 2.0]
+    assert step.step.direction == (2 / 3, 2.0)
 
 
 def test_an_unknown_view_is_refused_with_those_that_are_known():

@@ -184,8 +184,8 @@ def test_shape_comes_from_the_argument_then_b_then_Q():
         ({"Q": np.array([1.0, np.nan])}, ValueError, "Q has 1 entries that are NaN"),
         ({"Q": sp.csr_array([[np.inf]])}, ValueError, "Q has 1 entries that are NaN"),
         ({"Q": 1.0, "b": [np.nan, 1.0]}, ValueError, "b has 1 entries that are NaN"),
-        ({"Q": np.eye(2), "c": np.inf}, ValueError, "c has 1 entries that are NaN"),
-        ({"Q": np.eye(2), "c": 1j}, TypeError, "c a real one"),
+        ({"Q": np.eye(2), "c": np.inf}, ValueError, "c must be a finite number, got inf"),
+        ({"Q": np.eye(2), "c": 1j}, ValueError, "c must be a finite number, got 1j"),
         ({"Q": np.eye(2), "b": ["a", "b"]}, TypeError, "must hold numbers"),
     ],
 )

@@ -1,7 +1,8 @@
 """The command ``bsfw``: one module per subcommand, each with `add_parser` and `run`.
 
-Exit codes: 0 a finished run, 1 a numerical failure or a failed run of a sweep, 2 bad input (one sentence on stderr,
-never a traceback), 130 Ctrl-C.
+Exit codes: 0 a finished run, 1 a numerical failure, a failed run of a sweep or a damaged file in a report, 2 bad input
+or a package that is not installed (one sentence on stderr, never a traceback), 3 a run that missed its --gap-tol, 130
+Ctrl-C.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ import sys
 from collections.abc import Sequence
 
 from bsfw import __version__
-from bsfw.cli import datasets, demo, report, reproduce, solve
+from bsfw._extras import missing
+from bsfw.cli import datasets, demo, predict, report, reproduce, solve
 
 _EPILOG = """\
 examples:
@@ -30,6 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (default: those of the process) and return its exit code."""
     try:
         args = _parser().parse_args(argv)
+        if lacking := missing():
+            print(f"bsfw: the command needs {', '.join(lacking)}: pip install 'bsfw[cli]'", file=sys.stderr)
+            return 2
         code: int = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:
@@ -55,7 +60,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"bsfw {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, solve, reproduce, report, datasets):
+    for module in (demo, solve, predict, reproduce, report, datasets):
         module.add_parser(subparsers)
     return parser
 

@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 FIGURES = (".png", ".pdf", ".svg")
 
 
-def check_output(path: Path | None, option: str, suffixes: Sequence[str]) -> None:
-    """Raise the error that writing `path` would raise in the end, or a ValueError if its ending is not known."""
+def check_output(path: Path | None, option: str, suffixes: Sequence[str], force: bool = True) -> None:
+    """Raise the error that writing `path` would raise in the end, or a ValueError if its ending is not known.
+
+    Without `force` a file that exists is refused.
+    """
     if path is None:
         return
     if path.suffix not in suffixes:
@@ -27,6 +30,8 @@ def check_output(path: Path | None, option: str, suffixes: Sequence[str]) -> Non
         raise PermissionError(f"{option} {path}: the folder {path.parent} is not writable; choose another.")
     if path.is_dir():
         raise IsADirectoryError(f"{option} {path} is a folder; name a file.")
+    if not force and path.exists():
+        raise FileExistsError(f"{option} {path} exists; give --force to replace it, or another name.")
 
 
 def check_distinct(paths: dict[str, Path | None]) -> None:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from bsfw.cli import _arguments as arguments
 from bsfw.cli._outputs import FIGURES, check_output, save_figure
-from bsfw.experiments.style import NAMES
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -154,6 +153,7 @@ def _solve_all(problems: tuple[Problem, ...], seed: int) -> list[tuple[Problem, 
     from bsfw._minimize import minimize
     from bsfw.constraints import L1Ball
     from bsfw.estimators import ESTIMATORS
+    from bsfw.experiments.style import display_name
     from bsfw.objectives import Logistic
 
     total = sum(2 * len(problem.estimators) * problem.iterations for problem in problems)
@@ -172,15 +172,15 @@ def _solve_all(problems: tuple[Problem, ...], seed: int) -> list[tuple[Problem, 
                 results = []
                 for method, max_rounds in (("boosted", MAX_ROUNDS), ("vanilla", 1)):
                     # A fixed width, so that the bar does not jump.
-                    progress.update(task, description=f"{f'{problem.data}, {NAMES[name]}, {method}':<31}")
+                    progress.update(task, description=f"{f'{problem.data}, {display_name(name)}, {method}':<31}")
 
                     def show(intermediate: Result, before: int = done) -> None:
                         progress.update(task, completed=before + intermediate.nit)
 
                     result = minimize(
-                        objective, ball, estimator=estimator, max_rounds=max_rounds, min_gain=MIN_GAIN,
-                        max_iter=problem.iterations, record_every=max(1, problem.iterations // 200), rng=seed,
-                        callback=show,
+                        objective, ball, estimator=estimator, method="boosted", max_rounds=max_rounds,
+                        min_gain=MIN_GAIN, max_iter=problem.iterations,
+                        record_every=max(1, problem.iterations // 200), rng=seed, callback=show,
                     )  # fmt: skip
                     results.append(result)
                     done += problem.iterations
@@ -208,9 +208,11 @@ def _print_table(console: Console, problem: Problem, pairs: list[Pair]) -> None:
 
 
 def _add_row(table: Table, name: str, method: str, result: Result, counter: str, is_best: bool) -> None:
+    from bsfw.experiments.style import display_name
+
     objective = f"{result.fun:.6f}"
     table.add_row(
-        NAMES[name] if method == "boosted" else "",
+        display_name(name) if method == "boosted" else "",
         method,
         f"[bold green]{objective} *[/]" if is_best else f"{objective}  ",
         f"{result.gap:.2e}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,8 @@ def add_parser(subparsers: Any) -> None:
         description="Draw the results of 'bsfw reproduce': the figures as PNG and PDF in DIR/figures, and one page, "
         "DIR/index.html, with interactive plots, parameters, the paper's claims and whether these runs support them. "
         "The page needs neither network nor server. Prints the verdicts.",
-        epilog="example: bsfw report results",
+        epilog="example: bsfw report results. Exit code: 0, 1 if a file of DIR is damaged and was left out, 2 for bad "
+        "input.",
         allow_abbrev=False,
     )
     parser.add_argument(
@@ -41,7 +43,10 @@ def run(args: argparse.Namespace) -> int:
     _print_verdicts(report.views)
     print(f"{len(report.figures)} files with figures are in {args.folder / 'figures'}.")
     print(f"The page is {report.page}; open it in a browser.")
-    return 0
+    for path, reason in report.damaged.items():
+        # A name may hold what a terminal would obey.
+        print(re.sub(r"[\x00-\x1f\x7f-\x9f]", "?", f"bsfw: left out: {path}: {reason}"), file=sys.stderr)
+    return 1 if report.damaged else 0
 
 
 def _print_verdicts(views: list[View]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bsfw.cli import _arguments as arguments
 
 if TYPE_CHECKING:
-    from bsfw.experiments.model import Experiment, Task
+    from bsfw.experiments.model import Experiment
 
 _SHOWN = 5
 """Failed runs that are named in the end."""
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
         ) from None
     print(f"{outcome.done} runs made, {outcome.found} were there already, {len(outcome.failures)} failed.")
     for task, error in list(outcome.failures.values())[:_SHOWN]:
-        print(f"  failed: {_describe(task)}: {error}")
+        print(f"  failed: {task}: {error}")
     if len(outcome.failures) > _SHOWN:
         print(f"  ... and {len(outcome.failures) - _SHOWN} more")
     if outcome.failures:
@@ -141,18 +141,3 @@ def _list() -> None:
         table.add_row(name, f"{experiment.title}{missing}", reference, f"{len(experiment.tasks):,}")
     Console().print(table, markup=False)
     print("\n'bsfw reproduce NAME --quick' runs one of them, 'bsfw reproduce all' all of them.")
-
-
-def _describe(task: Task) -> str:
-    """A run in a few words."""
-    from bsfw.experiments.problems import label
-
-    settings = task.settings
-    words = [task.kind, label(settings["problem"])]
-    if "estimator" in settings:
-        words.append(settings["estimator"])
-    if "max_rounds" in settings:
-        words.append("vanilla" if settings["max_rounds"] == 1 else f"boosted, delta {settings['min_gain']:g}")
-    if "seed" in settings:
-        words.append(f"seed {settings['seed']}")
-    return ", ".join(words)

@@ -1,26 +1,29 @@
-"""``bsfw solve``: a linear model on a LIBSVM file or a known data set, over a constraint set."""
+"""``bsfw solve``: a linear model on a table, a LIBSVM file or a known data set, over a constraint set."""
 
 from __future__ import annotations
 
 import argparse
-import json
+import os
+import signal
 import sys
 import textwrap
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bsfw._names import LOSSES, SETS
 from bsfw.cli import _arguments as arguments
+from bsfw.cli import _data
 from bsfw.cli._outputs import FIGURES, check_distinct, check_output, save_figure
 
 if TYPE_CHECKING:
-    from bsfw.constraints import Constraint
     from bsfw.estimators import Estimator
     from bsfw.objectives import LinearModel
     from bsfw.results import Result
 
-CONSTRAINTS = {**SETS, "solid-simplex": "Simplex", "k-sparse": "KSparse"}
+CONSTRAINTS = [name for name, known in SETS.items() if set(known.parameters) <= {"radius", "k"}]
 MAX_ITER = 1000
 
 _DESCRIPTION = """\
@@ -33,6 +36,8 @@ hull of the vectors with K entries of size R; nuclear and spectral are for the
 matrix variable of the loss multinomial.
 
 examples:
+  bsfw solve train.csv --label edible --loss logistic --constraint l1 \\
+      --radius 20 --intercept --out model.npz
   bsfw solve mushrooms --loss logistic --constraint l1 --radius 50 \\
       --estimator saga --batch-size 404 --iterations 2000 --out model.npz
   bsfw solve train.svm --loss least-squares --constraint simplex --radius 1 \\
@@ -43,29 +48,33 @@ examples:
       --radius 20 --estimator l-svrg --iterations 100000 --checkpoint run.npz
 The last one, interrupted, goes on from run.npz when it is given again.
 
+Ctrl-C and SIGTERM end a run after its present iteration: model, trace, plot and
+checkpoint are written all the same.
+
 exit code: 0 after a finished run, 1 after a numerical failure, 2 for bad
-input, 130 for Ctrl-C.
+input, 3 if --gap-tol was not reached, 130 for Ctrl-C or SIGTERM.
 """
 
 
 def add_parser(subparsers: Any) -> None:
     from bsfw.decays import DECAYS
     from bsfw.estimators import ESTIMATORS
-    from bsfw.phases import END_PHASES, METHODS
+    from bsfw.phases import END_PHASES
+    from bsfw.plan import METHODS
     from bsfw.steps import STEPS
 
     decays, steps = ("auto", *DECAYS), ("auto", *STEPS)
     tables: dict[str, Iterable[str]] = {
         "LOSS": LOSSES,
         "SET": CONSTRAINTS,
-        "METHOD": METHODS,
+        "METHOD": ("auto", *METHODS),
         "ESTIMATOR": ESTIMATORS,
         "DECAY": decays,
         "STEP": steps,
     }
     parser = subparsers.add_parser(
         "solve",
-        help="fit a linear model to a LIBSVM file over a constraint set",
+        help="fit a linear model to a table or a LIBSVM file over a constraint set",
         description=_DESCRIPTION,
         epilog="names:\n" + "\n".join(_names(kind, names) for kind, names in tables.items()) + "\n\n" + _EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -74,7 +83,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="a LIBSVM file (plain, .xz, .bz2 or .gz), or the name of a known data set (see 'bsfw datasets')",
+        help="a table with a header (.csv, .tsv, .parquet), a LIBSVM file (plain, .xz, .bz2 or .gz), or the name of a "
+        "known data set (see 'bsfw datasets')",
     )
 
     add = parser.add_argument_group("problem").add_argument
@@ -82,21 +92,18 @@ def add_parser(subparsers: Any) -> None:
     add("--constraint", required=True, choices=CONSTRAINTS, metavar="SET", help="where x lives; names below")
     add("--radius", required=True, type=float, metavar="R", help="of the set")
     add("--k", type=arguments.count, metavar="K", help="number of nonzeros of a k-sparse vertex")
-    add(
-        "--positive",
-        type=float,
-        metavar="LABEL",
-        help="count this label as +1 and all others as -1 (as 1 and 0 for sigmoid-squared)",
-    )
-    add("--intercept", action="store_true", help="append a column of ones to the data")
+    add("--label", metavar="NAME", help="the column of a table that is the label; the others are features")
+    add("--zero-based", action="store_true", help="indices of a LIBSVM file begin with 0 (told by itself if 0 occurs)")
+    add("--positive", metavar="LABEL", help="count this label as positive and all others as negative")
+    add("--intercept", action="store_true", help="add a free intercept, which the constraint does not bind")
 
     add = parser.add_argument_group("method").add_argument
     add(
         "--method",
-        default="boosted",
-        choices=METHODS,
+        default="auto",
+        choices=("auto", *METHODS),
         metavar="METHOD",
-        help="how directions are chosen (default: %(default)s); all others need the exact gradient",
+        help="how directions are chosen (default: the best that fits; with an estimator boosted, the paper's)",
     )
     add(
         "--end-phase",
@@ -146,7 +153,8 @@ def add_parser(subparsers: Any) -> None:
     add("--gap-tol", type=float, metavar="G", help="stop when the exact Frank-Wolfe gap is at most this")
 
     add = parser.add_argument_group("output").add_argument
-    add("--out", type=Path, metavar="NPZ", help="the model: x, fun, gap, gap_exact, and settings as JSON")
+    add("--out", type=Path, metavar="NPZ", help="the model, for 'bsfw predict' and bsfw.load_model")
+    add("--force", action="store_true", help="replace the files of --out, --trace and --plot if there are any")
     add("--trace", type=Path, metavar="FILE", help="the recorded iterations, as .csv or .npz")
     add("--plot", type=Path, metavar="PNG", help="objective and gap by iteration (also .pdf, .svg)")
     add(
@@ -174,48 +182,86 @@ def _names(kind: str, names: Iterable[str]) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    import numpy as np
-
-    from bsfw import __version__
-    from bsfw._minimize import minimize
-    from bsfw.checkpoints import describe, resume
-    from bsfw.results import Status
+    from bsfw.checkpoints import describe
+    from bsfw.experiments.problems.sets import make_set
+    from bsfw.results import Interrupted, Status
     from bsfw.solver import Solver
 
     _check_options(args)
-    constraint, estimator = _constraint(args), _estimator(args)
+    constraint, estimator = make_set(args.constraint, {"radius": args.radius, "k": args.k}), _estimator(args)
     objective = _objective(args)
     names = ("method", "end_phase", "max_rounds", "min_gain", "decay", "step")
     options = {name: getattr(args, name) for name in names}
-    max_iter = MAX_ITER if args.iterations is None else args.iterations
-    solver = describe(Solver(objective, constraint, estimator, horizon=max_iter, **options))
-    resumed = args.checkpoint is not None and args.checkpoint.exists()
-    if resumed:
+    args.max_iter = MAX_ITER if args.iterations is None else args.iterations
+    solver = describe(Solver(objective, constraint, estimator, horizon=args.max_iter, **options))
+    args.resumed = args.checkpoint is not None and args.checkpoint.exists()
+    if args.resumed:
         solver = _check_checkpoint(args, solver)
+    interrupted = False
     try:
-        with np.errstate(all="ignore"):  # the status reports a failure, in a sentence
-            if resumed:
-                result = resume(
-                    args.checkpoint, objective, constraint, max_iter=args.iterations, verbose=not args.quiet
-                )
-            else:
-                result = minimize(
-                    objective, constraint, estimator=estimator, **options, max_iter=max_iter, max_seconds=args.seconds,
-                    gap_tol=args.gap_tol, record_every=args.record_every, rng=args.seed, verbose=not args.quiet,
-                    checkpoint=args.checkpoint, every=args.every,
-                )  # fmt: skip
+        with _sigterm_as_ctrl_c():
+            result = _result(args, objective, constraint, estimator, options)
+    except Interrupted as error:
+        result, interrupted = error.result, True
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_advice(args.checkpoint)) from None
     _print_summary(result, vanilla=solver["max_rounds"] == 1)
-    failed = result.status is Status.NUMERICAL_FAILURE
-    if args.out is not None and failed:
+    _write(args, objective, result, solver)
+    if interrupted:
+        print(f"bsfw: {_advice(args.checkpoint)}", file=sys.stderr)
+        return 130
+    if result.status is Status.NUMERICAL_FAILURE:
+        return 1
+    return 3 if args.gap_tol is not None and result.status is not Status.GAP_REACHED else 0
+
+
+def _result(
+    args: argparse.Namespace, objective: LinearModel, constraint: Any, estimator: Estimator, options: dict[str, Any]
+) -> Result:
+    """The run, or the rest of it."""
+    import numpy as np
+
+    from bsfw._minimize import minimize
+    from bsfw.checkpoints import resume
+
+    with np.errstate(all="ignore"):  # the status reports a failure, in a sentence
+        if args.resumed:
+            return resume(args.checkpoint, objective, constraint, max_iter=args.iterations, verbose=not args.quiet)
+        return minimize(
+            objective, constraint, estimator=estimator, **options, max_iter=args.max_iter, max_seconds=args.seconds,
+            gap_tol=args.gap_tol, record_every=args.record_every, rng=args.seed, verbose=not args.quiet,
+            checkpoint=args.checkpoint, every=args.every,
+        )  # fmt: skip
+
+
+@contextmanager
+def _sigterm_as_ctrl_c() -> Iterator[None]:
+    """Let SIGTERM, by which a batch system ends a job, do what Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _write(args: argparse.Namespace, objective: LinearModel, result: Result, solver: dict[str, Any]) -> None:
+    """Write what was asked for."""
+    from bsfw import __version__
+    from bsfw.models import Model
+    from bsfw.results import Status
+
+    if args.out is not None and result.status is Status.NUMERICAL_FAILURE:
         print(f"No model is written to {args.out}.")
     elif args.out is not None:
-        problem = ("data", "loss", "positive", "intercept", "constraint", "radius", "k")
+        problem = ("data", "label", "loss", "positive", "intercept", "constraint", "radius", "k")
         settings = {name: getattr(args, name) for name in problem}
         # A checkpoint holds the state of the generator, not its seed.
-        settings |= {"seed": None if resumed else args.seed, "solver": solver, "bsfw": __version__}
-        _save_model(args.out, result, settings, getattr(objective, "classes", None))
+        settings |= {"seed": None if args.resumed else args.seed, "solver": solver, "bsfw": __version__}
+        settings |= {name: result[name] for name in ("fun", "gap", "gap_exact", "success", "message")}
+        Model.of(objective, result, settings).save(args.out)
         print(f"The model is in {args.out}.")
     if args.trace is not None:
         result.trace.save(args.trace)
@@ -225,14 +271,14 @@ def run(args: argparse.Namespace) -> int:
 
         save_figure(draw(result.trace, f"{args.data}, {args.loss}, {args.constraint} {args.radius:g}"), args.plot)
         print(f"The plot is in {args.plot}.")
-    return 1 if failed else 0
 
 
 def _check_options(args: argparse.Namespace) -> None:
     """Refuse what cannot end well before any data is read."""
-    check_output(args.out, "--out", (".npz",))
-    check_output(args.trace, "--trace", (".csv", ".npz"))
-    check_output(args.plot, "--plot", FIGURES)
+    going_on = args.checkpoint is not None and args.checkpoint.exists()  # and may have written its files before
+    check_output(args.out, "--out", (".npz",), args.force or going_on)
+    check_output(args.trace, "--trace", (".csv", ".npz"), args.force or going_on)
+    check_output(args.plot, "--plot", FIGURES, args.force or going_on)
     check_output(args.checkpoint, "--checkpoint", (".npz",))
     outputs = {f"--{name}": getattr(args, name) for name in ("out", "trace", "plot", "checkpoint")}
     check_distinct({"DATA": Path(args.data), **outputs})
@@ -242,19 +288,12 @@ def _check_options(args: argparse.Namespace) -> None:
         raise ValueError(
             "--constraint k-sparse needs --k, the number of nonzeros of a vertex, and no other set takes it."
         )
+    if args.data.endswith((".csv", ".tsv", ".parquet")) and args.label is None:
+        raise ValueError(f"{args.data} is a table: say which column is the label, with --label NAME.")
     if args.positive is not None and args.loss not in ("logistic", "sigmoid-squared"):
         raise ValueError(
             f"--positive makes two classes, but the loss {args.loss} takes the labels as they are; leave it out."
         )
-
-
-def _constraint(args: argparse.Namespace) -> Constraint:
-    from bsfw import constraints
-
-    kind = getattr(constraints, CONSTRAINTS[args.constraint])
-    if args.constraint == "k-sparse":
-        return kind(args.k, args.radius)
-    return kind(args.radius, equality=False) if args.constraint == "solid-simplex" else kind(args.radius)
 
 
 def _estimator(args: argparse.Namespace) -> Estimator:
@@ -275,50 +314,19 @@ def _estimator(args: argparse.Namespace) -> Estimator:
 
 
 def _objective(args: argparse.Namespace) -> LinearModel:
-    from bsfw import objectives
-
-    A, y = _load(args.data)
-    kind = getattr(objectives, LOSSES[args.loss])
-    return kind(A, _targets(y, args.loss, args.positive), intercept=args.intercept)
-
-
-def _load(data: str) -> Any:
-    """A and y, of a file if there is one of that name, else of a known data set."""
-    from bsfw.datasets import load, read_libsvm
-    from bsfw.datasets.registry import ENTRIES
-
-    if Path(data).is_file():
-        return read_libsvm(data)
-    if data not in ENTRIES:
-        known = ", ".join(name for name, entry in ENTRIES.items() if entry.kind != "ratings")
-        raise FileNotFoundError(f"there is no file {data}, nor a data set of that name; known are {known}.")
-    if ENTRIES[data].kind == "ratings":
-        raise ValueError(f"{data} holds ratings, not samples with labels; 'bsfw solve' fits linear models only.")
-    return load(data)
-
-
-def _targets(y: Any, loss: str, positive: float | None) -> Any:
-    """The labels as the loss takes them, with advice that fits the command where they do not."""
     import numpy as np
 
-    found = np.unique(y)
-    shown = ", ".join(f"{label:g}" for label in found[:5]) + (", ..." if len(found) > 5 else "")
-    if positive is not None:
-        if positive not in found:
-            raise ValueError(f"--positive {positive:g}: no row has that label; the data holds {shown}.")
-        return np.where(y == positive, 1.0, -1.0 if loss == "logistic" else 0.0)
-    if loss == "logistic" and not np.isin(found, (-1, 1)).all():
-        other = "" if len(found) == 2 else ", or take --loss multinomial"
-        raise ValueError(
-            f"the logistic loss takes the labels -1 and +1, but the data holds {shown}; choose the one that counts "
-            f"as +1, for example --positive {found[-1]:g}{other}."
-        )
-    if loss == "sigmoid-squared" and not (found[0] >= 0 and found[-1] <= 1):
-        raise ValueError(
-            f"the loss sigmoid-squared takes targets in [0, 1], but the data holds {shown}; choose the label that "
-            f"counts as 1, for example --positive {found[-1]:g}."
-        )
-    return y
+    from bsfw import objectives
+
+    A, y, names = _data.read(args.data, args.label, args.zero_based)
+    kind: type[LinearModel] = getattr(objectives, LOSSES[args.loss])
+    objective = kind(A, _data.targets(y, args.loss, args.positive), intercept=args.intercept)
+    objective.feature_names = names
+    if args.positive is not None and isinstance(objective, objectives.Logistic):
+        rest = [label for label in dict.fromkeys(y.tolist()) if label != _data.label_like(args.positive, y)]
+        others = str(rest[0]) if len(rest) == 1 else "other"
+        objective.classes = np.array([others, str(args.positive)])
+    return objective
 
 
 def _check_checkpoint(args: argparse.Namespace, settings: dict[str, Any]) -> dict[str, Any]:
@@ -326,7 +334,7 @@ def _check_checkpoint(args: argparse.Namespace, settings: dict[str, Any]) -> dic
     from bsfw.checkpoints import read_checkpoint
 
     meta, _ = read_checkpoint(args.checkpoint)
-    saved: dict[str, Any] = meta["solver"]
+    saved: dict[str, Any] = meta["plan"]
     pairs = {
         "--method": (settings["method"], saved["method"]),
         "--end-phase": (settings["end_phase"] or "unset", saved["end_phase"] or "unset"),
@@ -335,7 +343,7 @@ def _check_checkpoint(args: argparse.Namespace, settings: dict[str, Any]) -> dic
         "--min-gain": (settings["min_gain"], saved["min_gain"]),
         "--step": (settings["step"], saved["step"]),
         # The name only: a run that is prolonged keeps the horizon it was planned for.
-        "--decay": (settings["decay"][0], saved["decay"][0]),
+        "--decay": (settings["decay"]["type"], saved["decay"]["type"]),
         "--seconds": (args.seconds, meta["limits"]["max_seconds"]),
         "--gap-tol": (args.gap_tol, meta["limits"]["gap_tol"]),
         "--every": (args.every, meta["schedule"]["checkpoint_every"]),
@@ -352,11 +360,10 @@ def _check_checkpoint(args: argparse.Namespace, settings: dict[str, Any]) -> dic
 
 
 def _show(setting: Any) -> str:
-    """A setting of a checkpoint as one would give it: ["saga", {"batch_size": 404}] is 'saga (batch_size 404)'."""
-    if not isinstance(setting, list):
-        return "unset" if setting is None else str(setting)
-    name, fields = setting
-    return name + (f" ({', '.join(f'{key} {value}' for key, value in fields.items())})" if fields else "")
+    """A setting of a checkpoint as one sees it: an estimator or step with its own settings."""
+    from bsfw.checkpoints import shown
+
+    return shown(setting) if isinstance(setting, dict) else "unset" if setting is None else str(setting)
 
 
 def _advice(checkpoint: Path | None) -> str:
@@ -394,16 +401,3 @@ def _print_summary(result: Result, vanilla: bool) -> None:
     print(result.message)
     for label, value in rows.items():
         print(f"  {label:<22}{value}")
-
-
-def _save_model(path: Path, result: Result, settings: dict[str, Any], classes: Any) -> None:
-    import numpy as np
-
-    from bsfw._files import atomic_write
-
-    contents: dict[str, Any] = {name: np.asarray(result[name]) for name in ("x", "fun", "gap", "gap_exact")}
-    contents["settings"] = np.array(json.dumps(settings))
-    if classes is not None:
-        contents["classes"] = classes
-    with atomic_write(path) as file:
-        np.savez_compressed(file, **contents)

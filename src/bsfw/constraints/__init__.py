@@ -8,6 +8,7 @@ from .paths import PathPolytope
 from .permutations import Birkhoff, Permutahedron
 from .polytopes import ConvexHull, Polytope
 from .product import Product
+from .rows import Rows
 from .simplex import Simplex
 from .sparse_sets import GroupBall, KSparse
 from .spectral import NuclearBall, SpectralBall, Spectraplex
@@ -30,6 +31,7 @@ __all__ = [
     "Permutahedron",
     "Polytope",
     "Product",
+    "Rows",
     "Simplex",
     "SpectralBall",
     "Spectraplex",

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, add_at, converted, host_dtype, is_complex, is_foreign, kind, namespace, norm, zeros
+from ..vertices import Dense
 from .base import Constraint
 
 
@@ -128,6 +129,22 @@ def euclidean(g: Array) -> float:
 def first_axis(shape: tuple[int, ...], value: float, dtype: np.dtype, like: Array | None = None) -> Array:
     """``value * e_0``, the answer of smooth balls to a zero direction; NumPy, or of the kind of `like`."""
     return add_at(zeros(shape, dtype, like), (0,) * len(shape), value)
+
+
+def on_device(constraint: Constraint, g: Array) -> Dense:
+    """The vertex of a set whose oracle has a formula, on the device of g."""
+    from ._array_oracles import module_of, one_lmo  # which knows the sets
+
+    formula = one_lmo(constraint, module_of(g))
+    assert formula is not None
+    return Dense(formula(g))
+
+
+def has_formula(constraint: Constraint) -> bool:
+    """Whether its oracle is one formula on arrays of every kind (`bsfw.constraints._array_oracles`)."""
+    from ._array_oracles import array_lmo
+
+    return array_lmo(constraint, np) is not None
 
 
 def worst(*excesses: float) -> float:

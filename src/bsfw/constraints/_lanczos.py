@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from .._arrays import Array, is_complex
+from .._threads import one_blas_thread
 from ._common import as_double, first_axis, scaled
 
 _SEED = 20_240_229
@@ -40,6 +41,7 @@ class LinearMap(Protocol):
     def rmatvec(self, x: Array) -> Array: ...
 
 
+@one_blas_thread
 def leading_singular_pair(matrix: Any, tolerance: float) -> tuple[float, Array, Array]:
     """Largest singular value of a matrix with its left and right singular vectors, A v = sigma u, A^H u = sigma v.
 
@@ -82,6 +84,7 @@ def leading_singular_pair(matrix: Any, tolerance: float) -> tuple[float, Array, 
     return math.ldexp(sigma, exponent), left, right
 
 
+@one_blas_thread
 def smallest_eigenpair(matrix: Any, tolerance: float) -> tuple[float, Array]:
     """Smallest (most negative) eigenvalue of a Hermitian matrix, with a unit eigenvector.
 

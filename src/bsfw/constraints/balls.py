@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, host_dtype, is_complex, is_foreign, namespace, positive, require_finite
+from .._arrays import Array, host_dtype, is_complex, namespace, positive, require_finite
 from ..boosting import Direction
-from ..compiled import layout
 from ..vertices import Dense, OneHot, Vertex
 from ._ball_boost import boost_in_plane
 from ._common import (
@@ -28,7 +27,7 @@ from ._common import (
     worst,
 )
 from .base import Constraint
-from .one_hot import OneHotConstraint
+from .one_hot import OneHotConstraint, OneHotKind
 
 
 def _l1_vertex(direction: Array, radius: float) -> OneHot:
@@ -58,11 +57,22 @@ class L1Ball(OneHotConstraint):
         tau > 0.
     weights : array, optional
         w > 0, of the shape of the variable; ones by default.
+    rows : bool, default False
+        True for matrices each of whose rows lies in the ball: ``Rows(L1Ball(radius, weights))``, a set of that class.
     """
 
     any_array = True
 
-    def __init__(self, radius: float, weights: Any = None) -> None:
+    few_atoms = True
+
+    def __new__(cls, radius: float = 1.0, weights: Any = None, rows: bool = False) -> Any:
+        if rows:
+            from .rows import Rows
+
+            return Rows(cls(radius, weights))
+        return super().__new__(cls)
+
+    def __init__(self, radius: float, weights: Any = None, rows: bool = False) -> None:
         self.radius = positive(radius, "radius")
         self.weights: Array | None = None
         if weights is not None:
@@ -81,13 +91,8 @@ class L1Ball(OneHotConstraint):
         vertex = _l1_vertex(direction / self._weights.like(direction), self.radius)
         return replace(vertex, value=vertex.value / self.weights.flat[vertex.index].item())
 
-    def boost(self, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction:
-        if is_foreign(x):  # the compiled code of one-hot sets is for NumPy
-            return Constraint.boost(self, m, x, max_rounds, min_gain)
-        return super().boost(m, x, max_rounds, min_gain)
-
-    def one_hot_rule(self) -> tuple[int, Array | None]:
-        return (layout.L1, None) if self.weights is None else (layout.WEIGHTED_L1, self.weights.ravel())
+    def one_hot_rule(self) -> tuple[OneHotKind, Array | None]:
+        return (OneHotKind.L1, None) if self.weights is None else (OneHotKind.WEIGHTED_L1, self.weights.ravel())
 
     def violation(self, x: Array) -> float:
         lengths = np.abs(x) if self.weights is None else self.weights * np.abs(x)

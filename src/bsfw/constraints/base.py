@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, digest, host
+from .._arrays import Array, digest, host, is_foreign
 from ..boosting import Direction, boost
 from ..vertices import Vertex
 
@@ -29,6 +29,9 @@ class Constraint(ABC):
     suggested_rounds : int
         Default of `max_rounds` (K): large where an LMO is cheap against a gradient, 5 where it is not
         (paper, "When to Boost?").
+    few_atoms : bool
+        Whether solutions are mostly combinations of few of finitely many vertices, so that methods which keep an
+        active set pay.
     has_membership : bool
         False where nobody can tell whether a point lies in C (an `Oracle` without a test): x0 is then taken on trust.
     any_array : bool
@@ -38,6 +41,7 @@ class Constraint(ABC):
 
     shape: tuple[int, ...] | None = None
     suggested_rounds: int = 10_000
+    few_atoms: bool = False
     has_membership: bool = True
     any_array: bool = False
 
@@ -63,6 +67,12 @@ class Constraint(ABC):
 
     def boost(self, m: Array, x: Array, max_rounds: int, min_gain: float) -> Direction:
         """Algorithm Boost on this set. The generic one; sets with structure override it with a faster equal."""
+        if is_foreign(x):
+            from ._array_boost import boost_on_device  # which knows the sets
+
+            found = boost_on_device(self, m, x, max_rounds, min_gain)
+            if found is not None:
+                return found
         return boost(m, x, self.lmo, max_rounds, min_gain)
 
     def check_shape(self, shape: tuple[int, ...]) -> None:

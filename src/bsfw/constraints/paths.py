@@ -50,6 +50,8 @@ class PathPolytope(FixedShape):
         What must flow, amount > 0.
     """
 
+    few_atoms = True
+
     def __init__(self, edges: Any, demands: Any) -> None:
         self.edges = _edges(edges)
         self.demands = _demands(demands)

@@ -25,6 +25,8 @@ class Birkhoff(FixedShape):
 
     suggested_rounds = 5
 
+    few_atoms = True
+
     def __init__(self, n: int) -> None:
         self.n = positive_int(n, "n")
         self._shape = (self.n, self.n)
@@ -60,6 +62,8 @@ class Permutahedron(FixedShape):
     weights : array of shape (n,)
         The vector, real and finite.
     """
+
+    few_atoms = True
 
     def __init__(self, weights: Any) -> None:
         self.weights = np.array(weights, dtype=float)

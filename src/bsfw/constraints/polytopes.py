@@ -28,6 +28,8 @@ class ConvexHull(FixedShape):
         The points; `shape` is the shape of the variable.
     """
 
+    few_atoms = True
+
     def __init__(self, vertices: Any) -> None:
         self.vertices = as_double(np.array(vertices))
         if self.vertices.ndim < 2 or self.vertices.size == 0:
@@ -103,6 +105,8 @@ class Polytope(FixedShape):
     """
 
     suggested_rounds = 5
+
+    few_atoms = True
 
     def __init__(
         self, A_ub: Any = None, b_ub: Any = None, A_eq: Any = None, b_eq: Any = None, bounds: Any = None

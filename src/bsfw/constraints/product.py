@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, digest
+from .._arrays import Array, digest, is_foreign
 from ..vertices import Dense, OneHot, Sparse, Vertex
-from ._common import worst
+from ._common import has_formula, on_device, worst
 from .base import Constraint
 
 
@@ -44,6 +44,7 @@ class Product(Constraint):
         self._begins = self._ends - sizes
         self.shape = (int(self._ends[-1]),)
         self.suggested_rounds = min(constraint.suggested_rounds for constraint, _ in self.blocks)
+        self.any_array = all(has_formula(constraint) for constraint, _ in self.blocks)
         self.has_membership = all(constraint.has_membership for constraint, _ in self.blocks)
 
     def split(self, x: Array) -> list[Array]:
@@ -53,6 +54,9 @@ class Product(Constraint):
         return [x[begin:end].reshape(shape) for begin, end, (_, shape) in pieces]
 
     def lmo(self, direction: Array) -> Vertex:
+        if is_foreign(direction):
+            self.check_shape(direction.shape)
+            return on_device(self, direction)
         direction = np.asarray(direction)
         parts = [block[0].lmo(g) for block, g in zip(self.blocks, self.split(direction), strict=True)]
         indices, values = [], []

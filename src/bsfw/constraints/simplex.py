@@ -6,11 +6,10 @@ import math
 
 import numpy as np
 
-from .._arrays import Array, positive
-from ..compiled import layout
+from .._arrays import Array, is_foreign, positive
 from ..vertices import OneHot, Vertex
-from ._common import as_real, worst
-from .one_hot import OneHotConstraint
+from ._common import as_real, on_device, worst
+from .one_hot import OneHotConstraint, OneHotKind
 
 
 class Simplex(OneHotConstraint):
@@ -27,19 +26,24 @@ class Simplex(OneHotConstraint):
         Whether the sum must be equal to `radius` or may be smaller.
     """
 
+    few_atoms = True
+    any_array = True
+
     def __init__(self, radius: float = 1.0, equality: bool = True) -> None:
         self.radius = positive(radius, "radius")
         self.equality = bool(equality)
 
     def lmo(self, direction: Array) -> Vertex:
         g = as_real(direction, self)
+        if is_foreign(g):
+            return on_device(self, g)
         index = int(np.argmin(g))
         if not self.equality and g.flat[index] >= 0:
             return OneHot(0, 0.0, g.shape)
         return OneHot(index, self.radius, g.shape)
 
-    def one_hot_rule(self) -> tuple[int, Array | None]:
-        return (layout.SIMPLEX if self.equality else layout.SOLID_SIMPLEX), None
+    def one_hot_rule(self) -> tuple[OneHotKind, Array | None]:
+        return (OneHotKind.SIMPLEX if self.equality else OneHotKind.SOLID_SIMPLEX), None
 
     def violation(self, x: Array) -> float:
         x = as_real(x, self)

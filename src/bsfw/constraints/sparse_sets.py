@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from .. import compiled
-from .._arrays import Array, is_complex, positive, positive_int
+from .. import kernels
+from .._arrays import Array, is_complex, is_foreign, positive, positive_int
 from ..boosting import Direction
 from ..vertices import Sparse, Vertex
-from ._common import as_double, as_inexact, phases, scaled, worst
+from ._common import as_double, as_inexact, on_device, phases, scaled, worst
 from .base import Constraint
 
 
 def _compiles(m: Array, x: Array) -> bool:
     """Whether compiled code knows what to do with these arrays, and is there."""
-    return m.shape == x.shape and not is_complex(np.result_type(m, x)) and compiled.available()
+    return m.shape == x.shape and not is_foreign(x) and not is_complex(np.result_type(m, x)) and kernels.available()
 
 
 class KSparse(Constraint):
@@ -35,6 +35,9 @@ class KSparse(Constraint):
         > 0.
     """
 
+    few_atoms = True
+    any_array = True
+
     def __init__(self, k: int, radius: float) -> None:
         self.k = positive_int(k, "k")
         self.radius = positive(radius, "radius")
@@ -49,6 +52,8 @@ class KSparse(Constraint):
     def lmo(self, direction: Array) -> Vertex:
         g = as_inexact(direction)
         self.check_shape(g.shape)
+        if is_foreign(g):
+            return on_device(self, g)
         magnitude = np.abs(scaled(g)[0]).ravel()
         # The k-th largest value, then everything above it and the first of those equal to it: O(n), and ties by index.
         threshold = np.partition(magnitude, magnitude.size - self.k)[magnitude.size - self.k]
@@ -61,10 +66,10 @@ class KSparse(Constraint):
         """Algorithm Boost, exact: O(n) once, then O(support + visited) a round instead of O(n)."""
         found = None
         if type(self).lmo is KSparse.lmo and _compiles(m, x):
-            from ..compiled.ksparse import boost_k_sparse
+            from ._compiled_boost import boost_compiled
 
             self.check_shape(m.shape)
-            found = boost_k_sparse(self, m, x, max_rounds, min_gain)
+            found = boost_compiled(self, m, x, max_rounds, min_gain)
         return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:
@@ -90,6 +95,8 @@ class GroupBall(Constraint):
     radius : float
         > 0.
     """
+
+    any_array = True
 
     def __init__(self, groups: Sequence[Any], radius: float) -> None:
         arrays = [np.asarray(group) for group in groups]
@@ -127,6 +134,9 @@ class GroupBall(Constraint):
         return np.sqrt(np.add.reduceat(squares, self._starts[:-1]))
 
     def lmo(self, direction: Array) -> Vertex:
+        if is_foreign(direction):
+            self.check_shape(direction.shape)
+            return on_device(self, direction)
         g, _ = scaled(as_inexact(direction))
         self.check_shape(g.shape)
         norms = self._group_norms(g)
@@ -140,10 +150,10 @@ class GroupBall(Constraint):
         """Algorithm Boost, exact: O(n) once, then O(touched groups) a round instead of O(n)."""
         found = None
         if type(self).lmo is GroupBall.lmo and _compiles(m, x):
-            from ..compiled.groups import boost_groups
+            from ._compiled_boost import boost_compiled
 
             self.check_shape(m.shape)
-            found = boost_groups(self, m, x, max_rounds, min_gain)
+            found = boost_compiled(self, m, x, max_rounds, min_gain)
         return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:

@@ -13,10 +13,11 @@ from bsfw.datasets import fetch
 from bsfw.datasets.dataset import Dataset, from_libsvm
 from bsfw.datasets.libsvm import read_libsvm
 from bsfw.datasets.ratings import Ratings, from_text
-from bsfw.datasets.registry import ENTRIES, MatrixName, RatingsName, lookup
+from bsfw.datasets.registry import ENTRIES, File, MatrixName, RatingsName, lookup
+from bsfw.datasets.tables import Table, read_table
 from bsfw.datasets.uci import load_bundled
 
-__all__ = ["Available", "Dataset", "Ratings", "available", "load", "read_libsvm"]
+__all__ = ["Available", "Dataset", "Ratings", "Table", "available", "load", "read_libsvm", "read_table"]
 
 
 class Available(NamedTuple):
@@ -39,7 +40,7 @@ def available() -> list[Available]:
     ]
 
 
-def _place(files: tuple[fetch.File, ...]) -> fetch.Place:
+def _place(files: tuple[File, ...]) -> fetch.Place:
     places = {fetch.locate(file)[0] for file in files}
     order: tuple[fetch.Place, ...] = ("download", "cache", "BSFW_DATA")
     return next((place for place in order if place in places), "bundled")

@@ -1,8 +1,10 @@
 """Finding the files of a data set, downloading what is missing, and refusing what is not the published content.
 
 A file is looked for in the folder named by the environment variable BSFW_DATA, then in the cache (BSFW_CACHE, or the
-user's cache folder), and at last it is downloaded from its publisher into the cache. Content of known hash is checked
-at every load. Where no hash is known, shape and counts are checked first and the hash is then pinned in a small JSON
+user's cache folder), and at last it is downloaded from its publisher into the cache. A download is given up after 30
+seconds without a byte, and after an hour in all (BSFW_DOWNLOAD_SECONDS); it may be as large as what compressed files
+may hold (BSFW_MAX_EXPANDED, see `bsfw._files`), and does not go from https to http. Content of known hash is checked at
+every load. Where no hash is known, shape and counts are checked first and the hash is then pinned in a small JSON
 file beside the cached one, so that a later change is noticed.
 """
 
@@ -11,15 +13,21 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from bsfw._files import atomic_write
+from bsfw._extras import extra
+from bsfw._files import LARGEST, Refused, atomic_write, expanded_limit, refuse_expansion
 from bsfw.datasets.archives import read_plain
 from bsfw.datasets.registry import File
+
+STALLED = 30.0
+"""Seconds without a byte after which a download is given up."""
+_BLOCK = 2**16
 
 Place = Literal["bundled", "BSFW_DATA", "cache", "download"]
 
@@ -49,9 +57,7 @@ def cache_folder() -> Path:
     value = os.environ.get("BSFW_CACHE")
     if value:
         return Path(value).expanduser()
-    import pooch
-
-    return Path(pooch.os_cache("bsfw"))
+    return Path(extra("pooch", "the user's cache of data sets").os_cache("bsfw"))
 
 
 def locate(file: File) -> tuple[Place, Path]:
@@ -115,7 +121,7 @@ def _check_hash(file: File, path: Path, digest: str) -> bool:
         return False
     try:
         pinned = json.loads(pin.read_text())["sha256"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         raise ValueError(f"{pin} is not readable; remove it, and {path} is checked anew.") from None
     if pinned != digest:
         raise ValueError(
@@ -131,34 +137,91 @@ def _pin_path(path: Path) -> Path:
 
 def _download(file: File, target: Path) -> None:
     """Download to `target`, whole or not at all; the hash is checked on the way where it is that of the file sent."""
-    import pooch
-
+    pooch = extra("pooch", "a download")
     sent_plain = Path(file.url).name == Path(file.path).name
     known_hash = f"sha256:{file.sha256}" if sent_plain and file.sha256 else None
     logger = pooch.get_logger()
     level = logger.level
     logger.setLevel("WARNING")  # otherwise it advises to paste the hash into one's source
     try:
-        pooch.retrieve(file.url, known_hash, fname=target.name, path=target.parent, progressbar=True)
+        pooch.retrieve(file.url, known_hash, fname=target.name, path=target.parent, downloader=_transfer)
+    except OSError as error:  # those of requests are such too, and some of them ValueErrors besides
+        raise FileNotFoundError(
+            f"{file.published_path} is not here and the download failed ({_reason(error)}): get {file.url} and put it "
+            f"as {file.published_path} into a folder that the environment variable BSFW_DATA names, or as {target}."
+        ) from None
+    except Refused:
+        raise
     except ValueError:
         raise ValueError(
             f"{file.url} no longer sends the file that was published (its hash differs from {file.sha256}); "
             "nothing was stored."
         ) from None
-    except OSError as error:
-        if (response := getattr(error, "response", None)) is not None:
-            response.close()  # pooch leaves the connection of a refused request open
-        raise FileNotFoundError(
-            f"{file.published_path} is not here and the download failed ({_reason(error)}): get {file.url} and put it "
-            f"as {file.published_path} into a folder that the environment variable BSFW_DATA names, or as {target}."
-        ) from error
     finally:
         logger.setLevel(level)
+
+
+def _transfer(url: str, output_file: str, pooch: Any) -> None:
+    """Write what `url` sends to `output_file`, with a progress bar: a downloader as pooch calls them.
+
+    Its own would wait for ever on a server that sends a byte now and then, and take any amount of them.
+    """
+    import requests
+    import urllib3
+    from tqdm import tqdm
+
+    seconds = _seconds()
+    started, limit = time.monotonic(), expanded_limit(0) if os.environ.get("BSFW_MAX_EXPANDED") else LARGEST
+    try:
+        sent = requests.get(url, stream=True, timeout=STALLED, headers={"Accept-Encoding": "identity"})
+    except (requests.exceptions.InvalidSchema, requests.exceptions.InvalidURL) as error:
+        raise OSError(f"it leads to another address, which is not followed: {error}") from None
+    with sent as response:
+        response.raise_for_status()
+        if refused := _refused_hop([*(hop.url for hop in response.history), response.url]):
+            raise OSError(f"it leads to {refused}, which is not encrypted")
+        length = response.headers.get("Content-Length", "")
+        total = int(length) if length.isdecimal() else 0
+        refuse_expansion(url, total, limit)
+        with open(output_file, "wb") as file, tqdm(total=total, ncols=79, unit="B", unit_scale=True) as bar:
+            try:
+                # As much as has arrived: to wait for a whole block, as urllib3 before 2.1 does, lets a slow server
+                # escape the limit.
+                while chunk := getattr(response.raw, "read1", response.raw.read)(_BLOCK):
+                    file.write(chunk)
+                    bar.update(len(chunk))
+                    refuse_expansion(url, file.tell(), limit)
+                    if time.monotonic() - started > seconds:
+                        raise OSError(f"it took longer than {seconds:g} s, see BSFW_DOWNLOAD_SECONDS")
+            except urllib3.exceptions.ReadTimeoutError:
+                raise OSError(f"not a byte for {STALLED:g} s") from None
+            except urllib3.exceptions.HTTPError as error:
+                raise OSError(f"{error}") from None
+
+
+def _refused_hop(urls: list[str]) -> str | None:
+    """The first address on a way that began with https and is not: what is sent from there, anybody may have sent."""
+    if not urls[0].startswith("https:"):
+        return None
+    return next((url for url in urls if not url.startswith("https:")), None)
+
+
+def _seconds() -> float:
+    """How long a download may take: an hour, or what BSFW_DOWNLOAD_SECONDS says."""
+    given = os.environ.get("BSFW_DOWNLOAD_SECONDS") or "3600"
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise ValueError(f"BSFW_DOWNLOAD_SECONDS must be a positive number of seconds, but is {given!r}.")
+    return seconds
 
 
 def _reason(error: OSError) -> str:
     """The innermost cause, such as a host that cannot be resolved, without the layers of the HTTP library."""
     cause: BaseException = error
-    while cause.__cause__ or cause.__context__:
+    while cause.__cause__ or (cause.__context__ and not cause.__suppress_context__):
         cause = cause.__cause__ or cause.__context__ or cause
-    return f"{type(cause).__name__}: {cause}".rstrip(". ")
+    known = " ".join(str(cause).split()).rstrip(". ")
+    return known if type(cause) is OSError else f"{type(cause).__name__}: {known}"

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
+from bsfw._arrays import shown
+
 MatrixName = Literal[
     "mushrooms",
     "breast-cancer",
@@ -344,6 +346,6 @@ ENTRIES: dict[str, Entry] = {
 
 def lookup(name: str) -> Entry:
     """The entry of that name, or a ValueError with the names that are known."""
-    if name not in ENTRIES:
-        raise ValueError(f"unknown data set {name!r}; known are {', '.join(ENTRIES)}.")
+    if not isinstance(name, str) or name not in ENTRIES:
+        raise ValueError(f"unknown data set {shown(name)}; known are {', '.join(ENTRIES)}.")
     return ENTRIES[name]

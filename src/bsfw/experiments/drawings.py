@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .model import Drawing, StepInRounds, Trajectories
 from .style import BOOSTED_PATH, BOUNDARY, MINIMISER, VANILLA_PATH
 
 if TYPE_CHECKING:
@@ -18,11 +19,9 @@ _FADED, _GRADIENT, _MOMENTUM, _ESTIMATE, _RESIDUAL, _VERTEX, _DIRECTION = (
 )  # fmt: skip
 
 
-def draw(drawing: Mapping[str, Any]) -> Figure:
-    """The picture of a drawing of a `View`, by its "kind"."""
-    if drawing["kind"] not in DRAWINGS:
-        raise ValueError(f"there is no drawing {drawing['kind']!r}; known are {', '.join(DRAWINGS)}.")
-    return DRAWINGS[drawing["kind"]](drawing)
+def draw(drawing: Drawing) -> Figure:
+    """The picture of a drawing."""
+    return _trajectories(drawing) if isinstance(drawing, Trajectories) else _boosting_step(drawing)
 
 
 def _polygon(axes: Axes, corners: np.ndarray, fill: str = "none") -> None:
@@ -41,36 +40,36 @@ def _room(axes: Axes, points: np.ndarray, margin: float) -> None:
     axes.set_ylim(low[1] - pad, high[1] + pad)
 
 
-def _trajectories(drawing: Mapping[str, Any]) -> Figure:
+def _trajectories(drawing: Trajectories) -> Figure:
     """fig: boosting_vs_zigzag: the set black, the minimiser green, FW red, BFW purple, contours of f faint."""
     from matplotlib.figure import Figure
 
-    corners, minimiser = np.array(drawing["vertices"]), np.array(drawing["minimiser"])
+    corners, minimiser = np.array(drawing.problem.corners), np.array(drawing.minimiser)
     figure = Figure(figsize=(6.4, 4.6), dpi=150, layout="constrained")
     axes = figure.subplots()
     _polygon(axes, corners)
-    paths = [np.array(path["points"]) for path in drawing["paths"]]
+    paths = [np.array(path.points) for path in drawing.paths]
     _room(axes, np.vstack([corners, minimiser[None], *paths]), 0.06)
-    _contours(axes, np.array(drawing["quadratic"]), np.array(drawing["level_center"]))
+    _contours(axes, np.diag(drawing.problem.curvature), np.array(drawing.problem.target))
     # The long path below the short one.
-    for path, points in sorted(zip(drawing["paths"], paths, strict=True), key=lambda pair: pair[0]["boosted"]):
+    for path, points in sorted(zip(drawing.paths, paths, strict=True), key=lambda pair: pair[0].boosted):
         axes.plot(
             *points.T,
-            color=BOOSTED_PATH if path["boosted"] else VANILLA_PATH,
-            linewidth=1.8 if path["boosted"] else 1.2,
-            marker="s" if path["boosted"] else "o",
-            markersize=5 if path["boosted"] else 3.5,
+            color=BOOSTED_PATH if path.boosted else VANILLA_PATH,
+            linewidth=1.8 if path.boosted else 1.2,
+            marker="s" if path.boosted else "o",
+            markersize=5 if path.boosted else 3.5,
             markeredgecolor="white",
             markeredgewidth=0.5,
-            label=path["name"],
-            zorder=5 if path["boosted"] else 4,
+            label=path.name,
+            zorder=5 if path.boosted else 4,
         )
     axes.plot(*minimiser, color=MINIMISER, marker="*", markersize=15, markeredgecolor="white", linestyle="none",
               label="minimiser $x^\\star$", zorder=6)  # fmt: skip
     start = paths[0][0]
     axes.annotate("$x^0$", start, xytext=(7, 6), textcoords="offset points", fontsize=11, zorder=7)
     figure.legend(loc="outside lower center", ncols=len(paths) + 1, frameon=False)
-    axes.set_title(drawing["title"], fontsize=10.5)
+    axes.set_title(drawing.title, fontsize=10.5)
     return figure
 
 
@@ -84,37 +83,50 @@ def _contours(axes: Axes, quadratic: np.ndarray, center: np.ndarray) -> None:
 
 # --- one boosting step -----------------------------------------------------------------------------------------------
 
-Step = Mapping[str, np.ndarray]
+
+@dataclass(frozen=True)
+class _Step:
+    """The vectors of a `Rounds`, as arrays."""
+
+    corners: np.ndarray
+    x: np.ndarray
+    gradient: np.ndarray
+    batch_gradients: np.ndarray
+    momentum_before: np.ndarray
+    estimate: np.ndarray
+    vertices: np.ndarray
+    residuals: np.ndarray
+    psi: np.ndarray
+    lambdas: np.ndarray
+    direction: np.ndarray
+    next: np.ndarray
 
 
-def _boosting_step(drawing: Mapping[str, Any]) -> Figure:
+def _boosting_step(drawing: StepInRounds) -> Figure:
     """fig: boosting_expln: six panels, from the gradients of a batch to the next iterate."""
     from matplotlib.figure import Figure
 
-    step = {
-        name: np.array(drawing[name], dtype=float)
-        for name in ("corners", "x", "gradient", "batch_gradients", "momentum_before", "estimate", "vertices",
-                     "residuals", "psi", "lambdas", "direction", "next")
-    }  # fmt: skip
+    step = _Step(**{name: np.array(getattr(drawing.step, name), dtype=float) for name in _Step.__dataclass_fields__})
     # Arrows for gradients are as long as suits the set; their directions and proportions are kept.
-    size = float(np.ptp(step["corners"], axis=0).max())
-    longest = max(np.linalg.norm(step[name], axis=-1).max() for name in ("gradient", "batch_gradients", "estimate"))
-    scale = 0.45 * size / longest
-    tips = step["x"] - scale * np.vstack([step["batch_gradients"], step["estimate"], step["gradient"]])
+    size = float(np.ptp(step.corners, axis=0).max())
+    vectors = (step.gradient, step.batch_gradients, step.estimate)
+    longest = max(float(np.linalg.norm(vector, axis=-1).max()) for vector in vectors)
+    scale = 0.45 * size / (longest or 1.0)
+    tips = step.x - scale * np.vstack([step.batch_gradients, step.estimate, step.gradient])
     figure = Figure(figsize=(12, 8.8), dpi=150, layout="constrained")
     panels = figure.subplots(2, 3).ravel()
     for panel, paint in zip(panels, (_sampled, _estimated, _first_round, _next_round, _sum, _scaled), strict=True):
-        _polygon(panel, step["corners"], fill="0.97")
+        _polygon(panel, step.corners, fill="0.97")
         paint(panel, step, scale)
-        _room(panel, np.vstack([step["corners"], tips]), 0.1)
-        panel.plot(*step["x"], marker="o", color="black", markersize=5.5, zorder=8)
-        _label(panel, step["x"], "$x^t$", "black", step["estimate"])
+        _room(panel, np.vstack([step.corners, tips]), 0.1)
+        panel.plot(*step.x, marker="o", color="black", markersize=5.5, zorder=8)
+        _label(panel, step.x, "$x^t$", "black", step.estimate)
         panel.title.set_fontsize(10.5)
         # Names below the panel: beside the arrows they would cover each other whenever two arrows are close.
         if panel.get_legend_handles_labels()[0]:
             panel.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02), ncols=2, frameon=False, fontsize=10,
                          handlelength=2.2, columnspacing=1.4, labelspacing=0.3)  # fmt: skip
-    figure.suptitle(f"{drawing['title']}: one boosting step of a run, with γ = {drawing['gamma']:.2f}", fontsize=12)
+    figure.suptitle(f"{drawing.title}: one boosting step of a run, with γ = {drawing.step.gamma:.2f}", fontsize=12)
     return figure
 
 
@@ -134,84 +146,77 @@ def _label(axes: Axes, at: np.ndarray, text: str, colour: str, towards: np.ndarr
                   ha="center", va="center")  # fmt: skip
 
 
-def _vertices(axes: Axes, step: Step, numbers: range) -> None:
+def _vertices(axes: Axes, step: _Step, numbers: range) -> None:
     """The vertices of these rounds, a vertex that came twice with both names, outside of the set."""
     names: dict[tuple[float, ...], list[str]] = {}
     for number in numbers:
-        names.setdefault(tuple(step["vertices"][number]), []).append(f"v^{number}")
+        names.setdefault(tuple(step.vertices[number]), []).append(f"v^{number}")
     for vertex, words in names.items():
         at = np.array(vertex)
         axes.plot(*at, marker="D", color=_VERTEX, markersize=6, zorder=7)
-        axes.plot(*np.array([step["x"], at]).T, color=_VERTEX, linewidth=1.2, linestyle=":", zorder=4)
-        _label(axes, at, f"${', '.join(words)}$", _VERTEX, at - step["corners"].mean(axis=0))
+        axes.plot(*np.array([step.x, at]).T, color=_VERTEX, linewidth=1.2, linestyle=":", zorder=4)
+        _label(axes, at, f"${', '.join(words)}$", _VERTEX, at - step.corners.mean(axis=0))
 
 
-def _sampled(axes: Axes, step: Step, scale: float) -> None:
+def _sampled(axes: Axes, step: _Step, scale: float) -> None:
     axes.set_title("1. Gradients of a batch are sampled")
-    for number, gradient in enumerate(step["batch_gradients"]):
-        _arrow(axes, step["x"], -scale * gradient, _FADED, "$-\\nabla f_i(x^t)$" if number == 0 else "", lw=1.4)
-    _arrow(axes, step["x"], -scale * step["gradient"], _GRADIENT, "$-\\nabla f(x^t)$", linestyle="--")
+    for number, gradient in enumerate(step.batch_gradients):
+        _arrow(axes, step.x, -scale * gradient, _FADED, "$-\\nabla f_i(x^t)$" if number == 0 else "", lw=1.4)
+    _arrow(axes, step.x, -scale * step.gradient, _GRADIENT, "$-\\nabla f(x^t)$", linestyle="--")
 
 
-def _estimated(axes: Axes, step: Step, scale: float) -> None:
+def _estimated(axes: Axes, step: _Step, scale: float) -> None:
     axes.set_title("2. Momentum and batch form the estimate $-m^t$")
-    mean = step["batch_gradients"].mean(axis=0)
-    _arrow(axes, step["x"], -scale * mean, _FADED, "mean of the batch", lw=1.4)
-    _arrow(axes, step["x"], -scale * step["momentum_before"], _MOMENTUM, "$-m^{t-1}$", lw=1.4)
-    _arrow(axes, step["x"], -scale * step["gradient"], _GRADIENT, "$-\\nabla f(x^t)$", linestyle="--", lw=1.4)
-    _arrow(axes, step["x"], -scale * step["estimate"], _ESTIMATE, "$-m^t$")
+    mean = step.batch_gradients.mean(axis=0)
+    _arrow(axes, step.x, -scale * mean, _FADED, "mean of the batch", lw=1.4)
+    _arrow(axes, step.x, -scale * step.momentum_before, _MOMENTUM, "$-m^{t-1}$", lw=1.4)
+    _arrow(axes, step.x, -scale * step.gradient, _GRADIENT, "$-\\nabla f(x^t)$", linestyle="--", lw=1.4)
+    _arrow(axes, step.x, -scale * step.estimate, _ESTIMATE, "$-m^t$")
 
 
-def _round(axes: Axes, step: Step, scale: float, number: int) -> None:
+def _round(axes: Axes, step: _Step, scale: float, number: int) -> None:
     """Round `number`: the residual, the vertex that its LMO gives, and what the projection leaves."""
-    projection = step["lambdas"][number] * (step["vertices"][number] - step["x"])
+    projection = step.lambdas[number] * (step.vertices[number] - step.x)
     _vertices(axes, step, range(number, number + 1))
     colour, name = (_ESTIMATE, "$r^0 = -m^t$") if number == 0 else (_RESIDUAL, f"$r^{number}$")
-    _arrow(axes, step["x"], scale * step["residuals"][number], colour, name)
-    _arrow(axes, step["x"], scale * projection, _VERTEX, f"$\\lambda_{number}(v^{number} - x^t)$")
+    _arrow(axes, step.x, scale * step.residuals[number], colour, name)
+    _arrow(axes, step.x, scale * projection, _VERTEX, f"$\\lambda_{number}(v^{number} - x^t)$")
     # The residual is what is left from the tip of the projection to the tip of the one before.
-    _arrow(axes, step["x"] + scale * projection, scale * step["residuals"][number + 1], _RESIDUAL,
+    _arrow(axes, step.x + scale * projection, scale * step.residuals[number + 1], _RESIDUAL,
            f"$r^{number + 1}$", linestyle="--", lw=1.4)  # fmt: skip
 
 
-def _first_round(axes: Axes, step: Step, scale: float) -> None:
+def _first_round(axes: Axes, step: _Step, scale: float) -> None:
     axes.set_title("3. The LMO gives $v^0$; projecting $-m^t$\non $v^0 - x^t$ leaves the residual $r^1$")
     _round(axes, step, scale, 0)
 
 
-def _next_round(axes: Axes, step: Step, scale: float) -> None:
-    if len(step["lambdas"]) == 1:
+def _next_round(axes: Axes, step: _Step, scale: float) -> None:
+    if len(step.lambdas) == 1:
         axes.set_title("4. Here the procedure ends after one round")
         return
     axes.set_title("4. The same for $r^1$, and so on")
     _round(axes, step, scale, 1)
 
 
-def _sum(axes: Axes, step: Step, scale: float) -> None:
-    rounds = len(step["lambdas"])
+def _sum(axes: Axes, step: _Step, scale: float) -> None:
+    rounds = len(step.lambdas)
     axes.set_title(f"5. The projections add up to $\\psi^{rounds}$;\na further round would not align it enough better")
-    at = step["x"]
-    for number, (weight, vertex) in enumerate(zip(step["lambdas"], step["vertices"], strict=False)):
-        by = scale * weight * (vertex - step["x"])
+    at = step.x
+    for number, (weight, vertex) in enumerate(zip(step.lambdas, step.vertices, strict=False)):
+        by = scale * weight * (vertex - step.x)
         _arrow(axes, at, by, _VERTEX, "$\\lambda_k(v^k - x^t)$" if number == 0 else "", lw=1.4)
         at = at + by
-    _arrow(axes, step["x"], -scale * step["estimate"], _ESTIMATE, "$-m^t$")
-    _arrow(axes, step["x"], scale * step["psi"][-1], _DIRECTION, f"$\\psi^{rounds}$")
+    _arrow(axes, step.x, -scale * step.estimate, _ESTIMATE, "$-m^t$")
+    _arrow(axes, step.x, scale * step.psi[-1], _DIRECTION, f"$\\psi^{rounds}$")
 
 
-def _scaled(axes: Axes, step: Step, scale: float) -> None:
-    rounds = len(step["lambdas"])
+def _scaled(axes: Axes, step: _Step, scale: float) -> None:
+    rounds = len(step.lambdas)
     axes.set_title("6. Scaled to stay in $\\mathcal{C}$, then by the step size")
     _vertices(axes, step, range(rounds))
     total = " + ".join(f"\\lambda_{number}" for number in range(rounds)) if rounds <= 3 else "\\Lambda"
     name = f"$\\tilde{{d}}^t = \\psi^{rounds} / ({total})$"
-    _arrow(axes, step["x"], step["direction"], _DIRECTION, name, lw=1.4)
-    axes.plot(*step["next"], marker="o", color=_DIRECTION, markersize=7, linestyle="none", zorder=9,
+    _arrow(axes, step.x, step.direction, _DIRECTION, name, lw=1.4)
+    axes.plot(*step.next, marker="o", color=_DIRECTION, markersize=7, linestyle="none", zorder=9,
               label="$x^{t+1} = x^t + \\gamma_t d^t$")  # fmt: skip
-
-
-DRAWINGS: dict[str, Callable[[Mapping[str, Any]], Figure]] = {
-    "trajectories": _trajectories,
-    "boosting-step": _boosting_step,
-}
-"""What draws a drawing of a `View`, by its kind."""

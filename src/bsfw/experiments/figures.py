@@ -13,6 +13,7 @@ import numpy as np
 from .._files import atomic_write
 from . import drawings
 from .model import Plot, Series, Table, View
+from .records import inside
 from .style import REFERENCE_LINE, LineStyle, display_name, line_styles
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def write_figures(view: View, folder: str | os.PathLike[str]) -> list[Path]:
     files = []
     for name, figure in figures.items():
         for kind in FORMATS:
-            path = Path(folder) / f"{name}.{kind}"
+            path = inside(folder, Path(folder) / f"{name}.{kind}")
             with atomic_write(path) as file:
                 # Without the date, the same results give the same bytes.
                 metadata = {"CreationDate": None} if kind == "pdf" else None
@@ -73,15 +74,14 @@ def write_figures(view: View, folder: str | os.PathLike[str]) -> list[Path]:
 
 
 def file_stem(view: View) -> str:
-    """The name of the view's files: that of the experiment, with the name of any synthetic stand-in."""
-    name = view.experiment.name
-    texts = [plot.title for plot in view.plots] + [table.title for table in view.tables]
-    texts += [cell for table in view.tables for row in table.rows for cell in row if isinstance(cell, str)]
-    stand_ins = dict.fromkeys(found for text in texts for found in re.findall(r"([\w.-]+) \(synthetic\)", text))
-    for stand_in in stand_ins:
-        if f"{stand_in}-synthetic" not in name:
-            name += f"-with-{stand_in}-synthetic"
-    return name
+    """The name of the view's files: that of the experiment, and which data a synthetic set stands in for."""
+    from .spec import STAND_INS
+
+    experiment = view.experiment
+    stand_ins = dict.fromkeys(panel.stand_in for panel in experiment.panels if panel.stand_in is not None)
+    if experiment.name in STAND_INS:
+        return experiment.name  # which says so
+    return experiment.name + "".join(f"-with-synthetic-{original}" for original in stand_ins)
 
 
 # --- plots -----------------------------------------------------------------------------------------------------------
@@ -144,10 +144,10 @@ def _one_curve_each(plots: Sequence[Plot]) -> bool:
 
 
 def _share_heights(drawn: Sequence[tuple[Axes, Plot]]) -> None:
-    """The same limits for plots of the same data ("mushrooms, δ = 0.01"), which are there to be compared."""
+    """The same limits for plots of one family, which are there to be compared."""
     groups: dict[str, list[Axes]] = {}
     for axes, plot in drawn:
-        groups.setdefault(plot.title.split(",")[0], []).append(axes)
+        groups.setdefault(plot.family, []).append(axes)
     for panels in groups.values():
         limits = [panel.get_ylim() for panel in panels]
         for panel in panels:

@@ -7,70 +7,82 @@ Data goes one way: a TOML specification becomes an `Experiment` (spec), its task
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+from . import limits
+from .problems.plane import Plane
+from .schema import Checked, Count, Number, Slug, Text
+from .tasks import AnyData, AnyTask, Rounds
 
 
-@dataclass(frozen=True)
-class Task:
-    """One run of a sweep.
+class Environment(Checked, frozen=True, kw_only=True):
+    """What a run ran on: machine, versions, how many runs shared the machine, and when it ended."""
 
-    Attributes
-    ----------
-    kind : str
-        What is done: a name in `bsfw.experiments.tasks.TASKS`, e.g. "solve".
-    settings : mapping
-        All that the outcome depends on, as plain JSON values, the seed included.
-    """
-
-    kind: str
-    settings: Mapping[str, Any]
-
-    @property
-    def key(self) -> str:
-        """Name of its record: changes whenever any setting does, so that results never mix."""
-        text = json.dumps([self.kind, self.settings], sort_keys=True, separators=(",", ":"), allow_nan=False)
-        return f"{self.kind}-{hashlib.sha256(text.encode()).hexdigest()[:20]}"
+    platform: Text = ""
+    processor: Text = ""
+    cpus: Count | None = None
+    python: Text = ""
+    numpy: Text = ""
+    scipy: Text = ""
+    numba: Text = ""
+    bsfw: Text = ""
+    jobs: Count = 1
+    ended: Text = ""
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(Checked, frozen=True, kw_only=True):
     """What a task left behind, failed or not.
 
     Attributes
     ----------
     task : Task
-    data : dict
-        What a task of this kind yields (JSON values; nan is None); empty if it failed.
+    data : Data or None
+        What a task of this kind yields; None if it failed.
     error : str or None
         Type and message of what made it fail.
-    environment : dict
-        Versions, machine and how many runs shared it.
+    environment : Environment
     seconds : float
         Wall clock of the whole task, problem and metrics included.
     """
 
-    task: Task
-    data: dict[str, Any]
-    error: str | None
-    environment: dict[str, Any]
-    seconds: float
+    task: AnyTask
+    data: AnyData | None = None
+    error: Text | None = None
+    environment: Environment = Environment()
+    seconds: Number
+
+    def __post_init__(self) -> None:
+        if (self.data is None) == (self.error is None):
+            raise ValueError("a record holds either data or an error.")
+        if self.data is not None and self.data.__struct_config__.tag != self.task.__struct_config__.tag:
+            raise ValueError("the data of the record are not those of a task of its kind.")
 
 
-@dataclass(frozen=True)
-class Panel:
-    """One problem of an experiment, with the tasks that are run on it."""
+class Panel(Checked, frozen=True, kw_only=True):
+    """One problem of an experiment, with the tasks that are run on it.
 
-    title: str
-    parameters: dict[str, Any]
-    tasks: tuple[Task, ...]
+    Attributes
+    ----------
+    title : str
+        Says so where the data is a synthetic stand-in.
+    parameters : dict
+        What it is run with, in words, as shown below its figure.
+    tasks : tuple of Task
+    stand_in : str or None
+        The published data in whose place synthetic data stands.
+    """
+
+    title: Text
+    parameters: dict[Text, Text] = msgspec.field(default_factory=dict)
+    tasks: Annotated[tuple[AnyTask, ...], Meta(max_length=limits.TASKS)]
+    stand_in: Slug | None = None
 
 
-@dataclass(frozen=True)
-class Experiment:
+class Experiment(Checked, frozen=True, kw_only=True):
     """A figure or table of the paper (or of a user), as data.
 
     Attributes
@@ -81,21 +93,27 @@ class Experiment:
     view : str
         How records become a picture: a name in `bsfw.experiments.views.VIEWS`.
     reference : str
-        Label in the paper, e.g. "fig: convergence_plots"; empty for a user's own.
+        Where it is in the paper, e.g. "Figure 3"; empty for a user's own.
     claim : str
         What the paper says, in one sentence; empty for a user's own.
+    runs : int or None
+        Seeds of every method, if that is the same in all panels.
+    quick : bool
+        Whether the quick tables were applied.
     panels : tuple of Panel
     """
 
-    name: str
-    title: str
-    view: str
-    reference: str
-    claim: str
-    panels: tuple[Panel, ...]
+    name: Slug
+    title: Text
+    view: Text
+    reference: Text = ""
+    claim: Text = ""
+    runs: Count | None = None
+    quick: bool = False
+    panels: Annotated[tuple[Panel, ...], Meta(max_length=limits.PANELS)] = ()
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
+    def tasks(self) -> tuple[AnyTask, ...]:
         return tuple(task for panel in self.panels for task in panel.tasks)
 
 
@@ -131,7 +149,8 @@ class Series:
 @dataclass(frozen=True)
 class Plot:
     """Axes with curves. `axes` maps the name of each offered x axis to its label, the first one being the default;
-    `lines` are horizontal reference lines by label; `band` says in words what the band is."""
+    `lines` are horizontal reference lines by label; `band` says in words what the band is; plots of one `family` are
+    there to be compared, and have the same heights."""
 
     title: str
     y_label: str
@@ -141,6 +160,7 @@ class Plot:
     log_x: bool = False
     lines: dict[str, float] = field(default_factory=dict)
     band: str = ""
+    family: str = ""
 
 
 @dataclass(frozen=True)
@@ -150,6 +170,36 @@ class Table:
     title: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str | int | float, ...], ...]
+
+
+@dataclass(frozen=True)
+class PathOfRun:
+    """The iterates of one run in the plane."""
+
+    name: str
+    boosted: bool
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True)
+class Trajectories:
+    """A drawing: paths over the contours of a quadratic, in a polygon."""
+
+    title: str
+    problem: Plane
+    minimiser: tuple[float, float]
+    paths: tuple[PathOfRun, ...]
+
+
+@dataclass(frozen=True)
+class StepInRounds:
+    """A drawing: one boosting step, round by round."""
+
+    title: str
+    step: Rounds
+
+
+Drawing = Trajectories | StepInRounds
 
 
 @dataclass(frozen=True)
@@ -163,25 +213,19 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class View:
-    """An experiment ready to be drawn.
+class Parts:
+    """What a view makes of the records: plots (curves), tables, drawings (pictures that are no curves) and notes, what
+    a reader must know."""
 
-    Attributes
-    ----------
-    experiment : Experiment
-    plots : tuple of Plot
-    tables : tuple of Table
-    drawings : tuple of dict
-        Pictures that are no curves (the toy trajectories, the panels of a boosting step): what
-        `bsfw.experiments.drawings` draws, in JSON values with a "kind".
-    verdicts : tuple of Verdict
-    notes : tuple of str
-        What a reader must know: stand-in data, failed or missing runs, runs that shared the machine.
-    """
-
-    experiment: Experiment
     plots: tuple[Plot, ...] = ()
     tables: tuple[Table, ...] = ()
-    drawings: tuple[dict[str, Any], ...] = ()
-    verdicts: tuple[Verdict, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class View(Parts):
+    """An experiment ready to be drawn, with the verdicts on its claims."""
+
+    experiment: Experiment = field(kw_only=True)
+    verdicts: tuple[Verdict, ...] = ()

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 import os
 import platform
-import signal
-import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from .. import __version__
-from .model import Experiment, Record, Task
+from . import limits, workers
+from .model import Environment, Experiment, Record
 from .progress import SweepProgress
 from .records import find_record, find_records, runs_folder, write_manifest, write_record
-from .tasks import TASKS, TIMED
+from .schema import checked
+from .tasks import AnyData, AnyTask
 
 
 @dataclass(frozen=True)
@@ -42,14 +42,14 @@ class Outcome:
 
     done: int
     found: int
-    failures: dict[str, tuple[Task, str]]
+    failures: dict[str, tuple[AnyTask, str]]
 
 
 @dataclass(frozen=True)
 class _Ended:
     """How one task ended: "done", "found" or "busy" (another process is at it); with the error of its record."""
 
-    task: Task
+    task: AnyTask
     how: str
     error: str | None = None
 
@@ -84,8 +84,8 @@ def run(experiments: Iterable[Experiment], folder: str | os.PathLike[str], *, jo
     done, found, failures = 0, len(tasks) - len(todo), {}
     with SweepProgress(len(todo)) as progress:
         for task_list, width in (
-            ([task for task in todo if task.kind not in TIMED], joblib.effective_n_jobs(jobs)),
-            ([task for task in todo if task.kind in TIMED], 1),
+            ([task for task in todo if not task.timed], joblib.effective_n_jobs(jobs)),
+            ([task for task in todo if task.timed], 1),
         ):
             for ended in _execute_all(task_list, folder, width):
                 done += ended.how == "done" and ended.error is None
@@ -96,7 +96,7 @@ def run(experiments: Iterable[Experiment], folder: str | os.PathLike[str], *, jo
     return Outcome(done, found, failures)
 
 
-def _execute_all(tasks: Sequence[Task], folder: Path, jobs: int) -> Iterator[_Ended]:
+def _execute_all(tasks: Sequence[AnyTask], folder: Path, jobs: int) -> Iterator[_Ended]:
     """All of these tasks in the order in which they end; at last those that another process had begun."""
     busy = []
     for ended in _parallel(tasks, folder, jobs, wait=False):
@@ -107,18 +107,18 @@ def _execute_all(tasks: Sequence[Task], folder: Path, jobs: int) -> Iterator[_En
     yield from _parallel(busy, folder, jobs, wait=True)
 
 
-def _parallel(tasks: Sequence[Task], folder: Path, jobs: int, wait: bool) -> Iterator[_Ended]:
+def _parallel(tasks: Sequence[AnyTask], folder: Path, jobs: int, wait: bool) -> Iterator[_Ended]:
     """These tasks in the order in which they end, also those that take their process with them."""
     import joblib
     from joblib.externals.loky.process_executor import TerminatedWorkerError
 
     while tasks:
-        with _one_thread_each(jobs):
+        with workers.configured(jobs):
             # Batches of one: a run is long, and its end is to be seen at once.
             parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
         left = {task.key: task for task in tasks}
         try:
-            with _deaf_to_ctrl_c():
+            with workers.deaf_to_ctrl_c():
                 endings = parallel(joblib.delayed(execute)(task, folder, jobs, wait) for task in tasks)
             for ended in endings:
                 del left[ended.task.key]
@@ -130,7 +130,7 @@ def _parallel(tasks: Sequence[Task], folder: Path, jobs: int, wait: bool) -> Ite
         # them is to blame, perhaps for the memory it took. Each is given a second chance, alone.
         if len(tasks) == 1:
             error = "ChildProcessError: its process was killed, perhaps for want of memory."
-            write_record(folder, Record(tasks[0], {}, error, _environment(jobs), 0.0))
+            write_record(folder, Record(task=tasks[0], error=error, environment=_environment(jobs), seconds=0.0))
             yield _Ended(tasks[0], "done", error)
             return
         suspects = [task for task in left.values() if _lock_path(folder, task).exists()] or [*left.values()][:1]
@@ -139,36 +139,11 @@ def _parallel(tasks: Sequence[Task], folder: Path, jobs: int, wait: bool) -> Ite
         tasks = [task for task in left.values() if task not in suspects]
 
 
-@contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """Start worker processes inside of this block: they inherit that Ctrl-C is ignored. It reaches the whole group of
-    processes, and each worker would print a traceback; ending them is left to this process."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-def _lock_path(folder: Path, task: Task) -> Path:
+def _lock_path(folder: Path, task: AnyTask) -> Path:
     return runs_folder(folder) / f".{task.key}.lock"
 
 
-def _one_thread_each(jobs: int) -> Any:
-    """Keep BLAS and OpenMP from using all cores in every worker, where the active backend is joblib's own."""
-    import joblib
-    from joblib.parallel import get_active_backend
-
-    backend, _ = get_active_backend()
-    if jobs > 1 and type(backend).__name__ == "LokyBackend" and backend.inner_max_num_threads is None:
-        return joblib.parallel_config(backend="loky", inner_max_num_threads=1)
-    return nullcontext()
-
-
-def execute(task: Task, folder: Path, jobs: int, wait: bool) -> _Ended:
+def execute(task: AnyTask, folder: Path, jobs: int, wait: bool) -> _Ended:
     """Run one task and write its record, unless it is there or another process is at it; `wait` for that one then."""
     from filelock import FileLock, Timeout
 
@@ -188,34 +163,42 @@ def execute(task: Task, folder: Path, jobs: int, wait: bool) -> _Ended:
         return _Ended(task, "busy")
 
 
-def _record(task: Task, jobs: int) -> Record:
-    started, data, error = time.perf_counter(), {}, None
+def _record(task: AnyTask, jobs: int) -> Record:
+    started, data, error = time.perf_counter(), None, None
     try:
-        data = TASKS[task.kind](task.settings)
+        data = _valid(task.run())
     except Exception as caught:
         # Whatever went wrong in one run is no reason to lose the others: it is kept, and counted in the end.
-        error = f"{type(caught).__name__}: {caught}"
+        error = " ".join(f"{type(caught).__name__}: {caught}".split())[: limits.TEXT]
     seconds = time.perf_counter() - started
-    return Record(task, data, error, _environment(jobs), seconds)
+    return Record(task=task, data=data, error=error, environment=_environment(jobs), seconds=seconds)
 
 
-def _environment(jobs: int) -> dict[str, Any]:
-    return {**machine(), "jobs": jobs, "ended": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+def _valid(data: AnyData) -> AnyData:
+    """The data as a reader will accept them: what a run leaves behind and nobody can read would be run for ever."""
+    return checked(msgspec.to_builtins(data), type(data), "the data of the run")
+
+
+def _environment(jobs: int) -> Environment:
+    ended = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    return msgspec.structs.replace(machine(), jobs=jobs, ended=ended)
 
 
 @lru_cache(maxsize=1)
-def machine() -> dict[str, Any]:
-    """The machine and the versions that a record was made with."""
+def machine() -> Environment:
+    """The machine and the versions that a record is made with."""
     from importlib.metadata import version
 
-    return {
-        "platform": platform.platform(),
-        "processor": _processor(),
-        "cpus": os.cpu_count(),
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("numpy", "scipy", "numba")},
-        "bsfw": __version__,
-    }
+    return Environment(
+        platform=platform.platform(),
+        processor=_processor(),
+        cpus=os.cpu_count(),
+        python=platform.python_version(),
+        numpy=version("numpy"),
+        scipy=version("scipy"),
+        numba=version("numba"),
+        bsfw=__version__,
+    )
 
 
 def _processor() -> str:

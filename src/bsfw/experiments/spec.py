@@ -17,8 +17,8 @@ writes. The shortest file says what is solved and how often::
 ===============  ======================================================================================================
 title            of the experiment; ``{data}`` in it stands for the names of the data
 view             how it is drawn (default "convergence"): a name in `bsfw.experiments.views.VIEWS`
-task             what a run is (default "solve"): a name in `bsfw.experiments.tasks.TASKS`
-reference        label of the figure or table in the paper
+task             what a run is (default "solve"): a name in `bsfw.experiments.sweeps.SWEEPS`
+reference        where it is in the paper
 claim            what the paper says, in one sentence
 runs             seeds 0, 1, ... (10)
 iterations       T (1000)
@@ -38,22 +38,36 @@ repeats          of a measured cost (50)
 Each ``[[panel]]`` has a ``[panel.problem]`` table, whose keys depend on its ``kind`` (see `bsfw.experiments.problems`),
 and may have a ``title`` (with ``{data}`` too) and any key from ``runs`` on, which then holds for this panel instead.
 ``[quick]`` and ``[panel.quick]`` say, with the same keys, what ``--quick`` changes. An unknown key or value is refused
-with what is known.
+with what is known, and what exceeds `bsfw.experiments.limits` with the limit.
 """
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from importlib import resources
+from itertools import islice
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from . import _checks as check
-from . import problems
-from .model import Experiment, Panel, Task
-from .problems import Table
-from .sweeps import KEYS, SWEEPS
+import msgspec
+from msgspec import Meta
+
+from . import limits, problems
+from .model import Experiment, Panel
+from .problems import AnyProblem
+from .schema import Checked, Text, checked, known
+from .sweeps import SWEEPS, Sweep
+from .tasks import Solve
+from .views import VIEWS
+from .words import in_words
+
+if TYPE_CHECKING:
+    ViewName: TypeAlias = str
+    TaskName: TypeAlias = str
+else:
+    ViewName = Literal[tuple(VIEWS)]
+    TaskName = Literal[tuple(SWEEPS)]
 
 BUILT_IN = (
     "toy",
@@ -75,7 +89,34 @@ BUILT_IN = (
 )
 """The files in ``specs/``, in the order of the paper; at the end those on data that the paper does not use."""
 
-_TEXTS = {"title": "", "view": "convergence", "task": "solve", "reference": "", "claim": ""}
+STAND_INS = {"rcv1-like-synthetic": "rcv1", "ml-100k-like-synthetic": "movielens"}
+"""What experiments are called whose data is all synthetic, and which they are then."""
+
+
+_Tables = Annotated[
+    tuple[dict[str, Any], ...],
+    Meta(min_length=1, max_length=limits.PANELS, description=f"[[panel]] tables, 1 to {limits.PANELS} of them"),
+]
+
+
+class Header(Checked, frozen=True, kw_only=True):
+    """The keys of a specification that are not those of its sweep."""
+
+    title: Text = ""
+    view: ViewName = "convergence"
+    task: TaskName = "solve"
+    reference: Text = ""
+    claim: Text = ""
+    panel: _Tables
+    quick: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class PanelHeader(Checked, frozen=True, kw_only=True):
+    """The keys of a panel that are not those of the sweep."""
+
+    title: Text = "{data}"
+    problem: dict[str, Any]
+    quick: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
 def plan(source: str, *, runs: int | None = None, quick: bool = False) -> Experiment:
@@ -105,99 +146,121 @@ def plan(source: str, *, runs: int | None = None, quick: bool = False) -> Experi
         )
     if path.stem in BUILT_IN:
         raise ValueError(f"{source} has the name of a built-in experiment, whose results it would replace; rename it.")
-    experiment = _planned(_stem(path.stem), source, path.read_text(encoding="utf-8"), path.parent, runs, quick)
+    if (size := path.stat().st_size) > limits.SPECIFICATION_BYTES:
+        raise ValueError(f"{source} has {size:,} bytes; at most {limits.SPECIFICATION_BYTES:,} are read.")
+    experiment = _planned(slug(path.stem), source, path.read_text(encoding="utf-8"), path.parent, runs, quick)
     _try(experiment, source)
     return experiment
 
 
 def missing_data(experiment: Experiment) -> list[str]:
     """The data sets of an experiment that are not on this machine and would be downloaded."""
-    tables = {
-        json.dumps(task.settings["problem"], sort_keys=True): task.settings["problem"] for task in experiment.tasks
-    }
-    return sorted(name for name in map(problems.to_download, tables.values()) if name is not None)
+    found = {problems.to_download(problem) for problem in {task.problem for task in experiment.tasks}}
+    return sorted(name for name in found if name is not None)
 
 
 def built_in_order(name: str) -> tuple[int, str]:
     """Sorting by it puts the built-in experiments in their order, a stand-in in the place of its original, and others
     behind them."""
-    originals = {_stem(problems.LABELS[data]): original for original, data in problems.STAND_INS.items()}
-    known = originals.get(name, name)
-    return (BUILT_IN.index(known) if known in BUILT_IN else len(BUILT_IN)), name
+    original = STAND_INS.get(name, name)
+    return (BUILT_IN.index(original) if original in BUILT_IN else len(BUILT_IN)), name
+
+
+def slug(text: str) -> str:
+    """A name for files: letters, digits and single hyphens."""
+    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-")[:100] or "experiment"
 
 
 def _planned(name: str, source: str, text: str, folder: Path, runs: int | None, quick: bool) -> Experiment:
     try:
-        return _experiment(name, tomllib.loads(text), folder, runs, quick)
+        return _experiment(name, _parsed(text), folder, runs, quick)
     except (ValueError, TypeError) as error:  # a TOMLDecodeError is a ValueError
         raise ValueError(f"{source}: {str(error).rstrip('.')}.") from None
 
 
-def _experiment(name: str, table: Table, folder: Path, runs: int | None, quick: bool) -> Experiment:
-    from .views import VIEWS
-
-    check.only_keys(table, (*_TEXTS, *KEYS, "panel", "quick"), "the specification")
-    texts = {key: check.as_text(table.get(key, default), key) for key, default in _TEXTS.items()}
-    check.as_name(texts["view"], VIEWS, "view")
-    sweep = SWEEPS[check.as_name(texts["task"], SWEEPS, "task")]
-    for key in KEYS:
-        if key in table and key not in sweep.keys:
-            raise ValueError(f"{key} means nothing to the task {texts['task']!r}; it knows {', '.join(sweep.keys)}.")
-    quick_table = check.as_table(table.get("quick", {}), "[quick]")
-    check.only_keys(quick_table, sweep.keys, "[quick]")
-    entries = table.get("panel", [])
-    if not isinstance(entries, list) or not entries:
-        raise ValueError("it has no panel; write [[panel]] and below it [panel.problem] with data, objective, set, ...")
-    panels, labels = [], []
-    for entry in entries:
-        entry = check.as_table(entry, "[[panel]]")
-        check.only_keys(entry, ("title", "problem", *sweep.keys, "quick"), "[[panel]]")
-        own_quick = check.as_table(entry.get("quick", {}), "[panel.quick]")
-        check.only_keys(own_quick, sweep.keys, "[panel.quick]")
-        if "problem" not in entry:
-            raise ValueError("a panel has no [panel.problem] table; write one with data, objective, set and radius.")
-        layers = [table, entry, *([quick_table, own_quick] if quick else [])]
-        values = _values(sweep.keys, layers)
-        if runs is not None and "runs" in values:
-            values["runs"] = runs
-        problem = problems.resolve(check.as_table(entry["problem"], "[panel.problem]"), folder)
-        label = problems.label(problem)
-        labels.append(label)
-        title = check.as_text(entry.get("title", label), "title").replace("{data}", label)
-        tasks = tuple(Task(texts["task"], settings) for settings in sweep.settings(problem, values))
-        panels.append(Panel(title, _parameters(problem, values, quick), tasks))
-    title = (texts["title"] or name).replace("{data}", ", ".join(dict.fromkeys(labels)))
-    if name in problems.STAND_INS and set(labels) == {problems.LABELS[problems.STAND_INS[name]]}:
-        name = _stem(labels[0])  # the files of an experiment on stand-in data say so
-    return Experiment(name, title, texts["view"], texts["reference"], texts["claim"], tuple(panels))
+def _parsed(text: str) -> dict[str, Any]:
+    if (longest := max(map(len, text.split("\n")))) > limits.LINE:
+        raise ValueError(f"it has a line of {longest:,} characters; at most {limits.LINE:,} are read")
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
 
 
-def _values(keys: tuple[str, ...], layers: list[Table]) -> Table:
-    """Every key with its value of the last layer that has one, checked in all of them."""
-    values = {key: KEYS[key].default for key in keys}
-    for layer in layers:
-        values |= {key: KEYS[key].check(layer[key]) for key in keys if key in layer}
+def _experiment(name: str, table: dict[str, Any], folder: Path, runs: int | None, quick: bool) -> Experiment:
+    header = checked(_part(table, Header), Header, "the specification")
+    sweep = SWEEPS[header.task]
+    top = _layer(table, Header, sweep, f"the specification of a task {header.task!r}")
+    top_quick = _layer(header.quick, None, sweep, "[quick]")
+    panels: list[Panel] = []
+    labels: list[str] = []
+    for entry in header.panel:
+        layers = [top, _layer(entry, PanelHeader, sweep, "[[panel]]")]
+        panel = checked(_part(entry, PanelHeader), PanelHeader, "[[panel]]")
+        own_quick = _layer(panel.quick, None, sweep, "[panel.quick]")
+        layers += [top_quick, own_quick] if quick else []
+        layers += [{"runs": runs}] if runs is not None and "runs" in sweep.__struct_fields__ else []
+        values = checked({key: layer[key] for layer in layers for key in layer}, sweep, "the specification")
+        problem = problems.resolve(panel.problem, folder)
+        done = sum(len(other.tasks) for other in panels)
+        panels.append(_panel(panel.title, problem, values, limits.TASKS - done))
+        labels.append(problem.label)
+    if all(panel.stand_in for panel in panels) and STAND_INS.get(slug(labels[0])) == name:
+        name = slug(labels[0])  # its files say that the data is synthetic
+    seeds = {len({task.seed for task in panel.tasks}) for panel in panels}
+    return Experiment(
+        name=name,
+        title=(header.title or name).replace("{data}", ", ".join(dict.fromkeys(labels))),
+        view=header.view,
+        reference=header.reference,
+        claim=header.claim,
+        runs=seeds.pop() if len(seeds) == 1 and "runs" in sweep.__struct_fields__ else None,
+        quick=quick,
+        panels=tuple(panels),
+    )
+
+
+def _part(table: dict[str, Any], kind: type[Checked]) -> dict[str, Any]:
+    """The keys of a table that are fields of this structure."""
+    return {key: table[key] for key in kind.__struct_fields__ if key in table}
+
+
+def _layer(table: dict[str, Any], header: type[Checked] | None, sweep: type[Sweep], where: str) -> dict[str, Any]:
+    """The keys of a table that are those of the sweep, checked; any that are neither these nor of the header are
+    refused."""
+    own = () if header is None else header.__struct_fields__
+    known(table, (*own, *sweep.__struct_fields__), where)
+    layer = {key: value for key, value in table.items() if key not in own}
+    checked(layer, sweep, where)
+    return layer
+
+
+def _panel(title: str, problem: AnyProblem, values: Sweep, most: int) -> Panel:
+    tasks = tuple(islice(values.tasks(problem), most + 1))
+    if len(tasks) > most:
+        raise ValueError(f"it asks for more than {limits.TASKS:,} runs; choose fewer")
+    title = title.replace("{data}", problem.label)
+    if problem.stand_in is not None and problem.label not in title:
+        title = f"{title}, {problem.label}"
+    shown = {"kind": problem.__struct_config__.tag, **_flat(problem), **msgspec.structs.asdict(values)}
+    parameters = {name: in_words(value)[: limits.TEXT] for name, value in shown.items() if value is not None}
+    return Panel(title=title, parameters=parameters, tasks=tasks, stand_in=problem.stand_in)
+
+
+def _flat(problem: Checked) -> dict[str, object]:
+    """The values of a problem as a specification has them: those of its data and its set are not in tables."""
+    values: dict[str, object] = {}
+    for field, value in msgspec.structs.asdict(problem).items():
+        inner = _flat(value) if isinstance(value, Checked) else {"name": value}
+        values |= {field if name == "name" else name: item for name, item in inner.items() if name != "sha256"}
     return values
-
-
-def _parameters(problem: Table, values: Table, quick: bool) -> Table:
-    """What a panel is run with, as shown below its figure."""
-    shown = {key: value for key, value in {**problem, **values}.items() if value is not None and key != "sha256"}
-    return shown | ({"quick": True} if quick else {})
 
 
 def _try(experiment: Experiment, source: str) -> None:
     """Put the parts of every distinct run together, so that what does not fit is refused now, not by every run."""
-    from .tasks import make_solver
-
     for task in experiment.tasks:
-        if task.kind == "solve" and task.settings["seed"] == 0:
+        if isinstance(task, Solve) and task.seed == 0:
             try:
-                make_solver(task.settings)
+                task.parts()
             except (ValueError, TypeError) as error:
                 raise ValueError(f"{source}: {error}") from None
-
-
-def _stem(text: str) -> str:
-    """A name for files: letters, digits and single hyphens."""
-    return re.sub(r"[^A-Za-z0-9]+", "-", text).strip("-") or "experiment"

@@ -1,196 +1,184 @@
-"""Which tasks a panel consists of: `SWEEPS` maps each kind of task to the keys of a specification that it reads, and to
-the settings they expand to."""
+"""Which tasks a panel consists of: a sweep holds the keys of a specification that a kind of task reads, and expands to
+the tasks, in the order they are run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
-from .._arrays import positive_int
-from . import _checks as check
-from .problems import Table
+from msgspec import Meta
 
-METHODS = ("boosted", "vanilla")
+from ..decays import DECAYS
+from . import limits
+from .schema import Checked, Count
+from .tasks import AnyTask, BoostingStep, Constants, Cost, Facts, Solve, Trajectory
+from .tasks.base import Size
+from .tasks.solve import EstimatorName, Gain, StepName, drawn
 
 RECORDED = 200
 """Rows of a trace, about: enough for a smooth curve."""
 
+BASELINE_GAIN = 1e-4
+"""The tolerance has no meaning with one round: always the same, so that sweeps over it share the vanilla runs."""
 
-@dataclass(frozen=True)
-class Sweep:
-    """A kind of task.
+Item = TypeVar("Item")
+OneOrMore: TypeAlias = Item | Annotated[tuple[Item, ...], Meta(min_length=1, max_length=100)]
+Runs = Annotated[int, Meta(ge=1, le=limits.RUNS, description=f"a whole number from 1 to {limits.RUNS:,}")]
+Counts = Annotated[OneOrMore[Count], Meta(description="a whole number of at least 1, or a list of them")]
+Gains = Annotated[OneOrMore[Gain], Meta(description="a number in ]0, 1], or a list of them")]
+MethodName = Literal["boosted", "vanilla"]
 
-    Attributes
-    ----------
-    keys : tuple of str
-        What a specification may say about it: names in `KEYS`.
-    settings : callable
-        From the resolved problem and the values of the keys to the settings of the tasks, in the order they are run.
-    """
-
-    keys: tuple[str, ...]
-    settings: Callable[[Table, Table], Iterator[Table]]
-
-
-@dataclass(frozen=True)
-class Key:
-    """A key of a specification: its value where nothing is said, and what checks a value that is."""
-
-    default: Any
-    check: Callable[[Any], Any]
+if TYPE_CHECKING:
+    SweptDecay: TypeAlias = str
+else:
+    # "horizon" is 1/sqrt(T) (Theorem stoch_fixed_horizon_nonconvex), but for Heavy Ball its own, as in the paper.
+    SweptDecay = Literal[("auto", "horizon", *DECAYS)]
 
 
-def _min_gain(value: Any) -> list[float]:
-    gains = [check.as_number(item, "min_gain (delta)") for item in check.as_list(value)]
-    if not gains or max(gains) > 1:
-        raise ValueError(f"min_gain (delta) must lie in ]0, 1], got {value!r}.")
-    return gains
+class Sweep(Checked, frozen=True, kw_only=True):
+    """What a specification says about a kind of task; the paper's values are the defaults."""
+
+    def tasks(self, problem: Any) -> Iterator[AnyTask]:
+        """The tasks on one problem; ValueError for what does not fit together."""
+        raise NotImplementedError
 
 
-def _size(name: str) -> Callable[[Any], int | float]:
-    def checked(value: Any) -> int | float:
-        if isinstance(value, float):
-            if not 0 < value <= 1:
-                raise ValueError(f"{name} as a fraction must lie in ]0, 1], got {value!r}; for a count write no point.")
-            return value
-        return positive_int(value, name)
-
-    return checked
-
-
-def _estimators(value: Any) -> list[str]:
-    from ..estimators import ESTIMATORS
-
-    return check.as_names(value, ESTIMATORS, "estimators")
-
-
-HORIZON = "horizon"
-"""In `decays`: 1/sqrt(T) (Theorem stoch_fixed_horizon_nonconvex), but for Heavy Ball its own, as in the paper."""
-
-
-def _decays(value: Any) -> list[str]:
-    from ..decays import DECAYS
-
-    return check.as_names(value, ("auto", HORIZON, *DECAYS), "decays")
-
-
-def _step(value: Any) -> str:
-    from ..steps import STEPS
-
-    return check.as_name(value, ("auto", *STEPS), "step")
-
-
-KEYS: dict[str, Key] = {
-    "runs": Key(10, lambda value: positive_int(value, "runs")),
-    "iterations": Key(1000, lambda value: positive_int(value, "iterations")),
-    "record_every": Key(None, lambda value: positive_int(value, "record_every")),
-    "estimators": Key(["full"], _estimators),
-    "batch_size": Key(None, _size("batch_size")),
-    "coordinates": Key(None, _size("coordinates")),
-    "methods": Key(list(METHODS), lambda value: check.as_names(value, METHODS, "methods")),
-    "max_rounds": Key([10_000], lambda value: check.as_counts(value, "max_rounds")),
-    "min_gain": Key([1e-4], _min_gain),
-    "decays": Key(["auto"], _decays),
-    "step": Key("auto", _step),
-    "repeats": Key(50, lambda value: positive_int(value, "repeats")),
-}
-"""What a specification may say, at the top, in a panel or in a quick table; the paper's values are the defaults."""
-
-
-def samplings(values: Table) -> dict[str, Table]:
-    """For each estimator how much it draws: batch_size or coordinates, as given or by its default."""
-    from ..estimators import ESTIMATORS
-
-    given = {name: values[name] for name in ("batch_size", "coordinates") if values[name] is not None}
-    drawn: dict[str, Table] = {}
-    for estimator in values["estimators"]:
-        defaults = {field.name: field.default for field in fields(ESTIMATORS[estimator])}
-        drawn[estimator] = {
-            name: given.get(name, defaults[name]) for name in ("batch_size", "coordinates") if name in defaults
-        }
-    for name in given:
-        if not any(name in sampling for sampling in drawn.values()):
-            raise ValueError(f"{name} means nothing to the estimators {', '.join(drawn)}; leave it out.")
-    return drawn
-
-
-def _methods(values: Table) -> Iterator[Table]:
+class SolveSweep(Sweep, frozen=True, kw_only=True):
     """Boosted with every tolerance, number of rounds and decay; vanilla once, with the step of the baseline's paper."""
-    if "boosted" in values["methods"]:
-        for max_rounds in values["max_rounds"]:
-            for min_gain in values["min_gain"]:
-                for decay in values["decays"]:
-                    yield {"max_rounds": max_rounds, "min_gain": min_gain, "decay": decay, "step": values["step"]}
-    if "vanilla" in values["methods"]:
-        # The tolerance has no meaning with one round: always the same, so that sweeps over it share these runs.
-        yield {"max_rounds": 1, "min_gain": 1e-4, "decay": "auto", "step": values["step"]}
+
+    runs: Runs = 10
+    iterations: Count = 1000
+    record_every: Count | None = None
+    estimators: OneOrMore[EstimatorName] = ("full",)
+    batch_size: Size | None = None
+    coordinates: Size | None = None
+    methods: OneOrMore[MethodName] = ("boosted", "vanilla")
+    max_rounds: Counts = 10_000
+    min_gain: Gains = 1e-4
+    decays: OneOrMore[SweptDecay] = "auto"
+    step: StepName = "auto"
+
+    def tasks(self, problem: Any) -> Iterator[AnyTask]:
+        sampling = samplings(each(self.estimators), self.batch_size, self.coordinates)
+        record_every = self.record_every or max(1, self.iterations // RECORDED)
+        # Seeds outermost: a sweep that is interrupted has all methods in the runs it made.
+        for seed in range(self.runs):
+            for estimator, draws in sampling.items():
+                for method in _methods(self, estimator):
+                    yield Solve(
+                        problem=problem,
+                        seed=seed,
+                        estimator=estimator,
+                        iterations=self.iterations,
+                        record_every=record_every,
+                        **draws,
+                        **method,
+                    )
 
 
-def _of_estimator(decay: str, estimator: str) -> str:
-    if decay != HORIZON:
-        return decay
-    return "auto" if estimator == "heavy-ball" else "stochastic-horizon"
+class TrajectorySweep(Sweep, frozen=True, kw_only=True):
+    iterations: Count = 1000
+    methods: OneOrMore[MethodName] = ("boosted", "vanilla")
+    max_rounds: Counts = 10_000
+    min_gain: Gains = 1e-4
+    decays: OneOrMore[SweptDecay] = "auto"
+    step: StepName = "auto"
+
+    def tasks(self, problem: Any) -> Iterator[AnyTask]:
+        for method in _methods(self, "full"):
+            yield Trajectory(problem=problem, iterations=self.iterations, **method)
 
 
-def _solve(problem: Table, values: Table) -> Iterator[Table]:
-    drawn = samplings(values)
-    # Seeds outermost: a sweep that is interrupted has all methods in the runs it made.
-    for seed in range(values["runs"]):
-        for estimator, sampling in drawn.items():
-            for method in _methods(values):
-                yield {
-                    "problem": problem,
-                    "estimator": estimator,
-                    "sampling": sampling,
-                    **method,
-                    "decay": _of_estimator(method["decay"], estimator),
-                    "iterations": values["iterations"],
-                    "record_every": values["record_every"] or max(1, values["iterations"] // RECORDED),
-                    "seed": seed,
-                }
+class BoostingStepSweep(Sweep, frozen=True, kw_only=True):
+    iterations: Count = 1000
+    estimators: OneOrMore[EstimatorName] = ("full",)
+    batch_size: Size | None = None
+    coordinates: Size | None = None
+    max_rounds: Counts = 10_000
+    min_gain: Gains = 1e-4
+    decays: OneOrMore[SweptDecay] = "auto"
+    step: StepName = "auto"
+
+    def tasks(self, problem: Any) -> Iterator[AnyTask]:
+        for estimator, draws in samplings(each(self.estimators), self.batch_size, self.coordinates).items():
+            for method in _boosted(self, estimator):
+                yield BoostingStep(problem=problem, estimator=estimator, iterations=self.iterations, **draws, **method)
 
 
-def _trajectory(problem: Table, values: Table) -> Iterator[Table]:
-    for method in _methods(values):
-        yield {"problem": problem, **method, "iterations": values["iterations"], "seed": 0}
+class CostSweep(Sweep, frozen=True, kw_only=True):
+    batch_size: Size | None = None
+    coordinates: Size | None = None
+    repeats: Count = 50
+
+    def tasks(self, problem: Any) -> Iterator[AnyTask]:
+        yield Cost(problem=problem, batch_size=self.batch_size, coordinates=self.coordinates, repeats=self.repeats)
 
 
-def _boosting_step(problem: Table, values: Table) -> Iterator[Table]:
-    for estimator, sampling in samplings(values).items():
-        for method in _methods({**values, "methods": ["boosted"]}):
-            yield {
-                "problem": problem,
-                "estimator": estimator,
-                "sampling": sampling,
-                **method,
-                "iterations": values["iterations"],
-                "seed": 0,
-            }
+class FactsSweep(Sweep, frozen=True, kw_only=True):
+    batch_size: Size | None = None
+    coordinates: Size | None = None
+
+    def tasks(self, problem: Any) -> Iterator[AnyTask]:
+        yield Facts(problem=problem, batch_size=self.batch_size, coordinates=self.coordinates)
 
 
-def _cost(problem: Table, values: Table) -> Iterator[Table]:
-    sampling = {name: values[name] for name in ("batch_size", "coordinates") if values[name] is not None}
-    yield {"problem": problem, "sampling": sampling, "repeats": values["repeats"], "seed": 0}
+class ConstantsSweep(Sweep, frozen=True, kw_only=True):
+    iterations: Count = 1000
+    estimators: OneOrMore[EstimatorName] = ("full",)
+    batch_size: Size | None = None
+    coordinates: Size | None = None
+
+    def tasks(self, problem: Any) -> Iterator[AnyTask]:
+        names = tuple(each(self.estimators))
+        samplings(names, self.batch_size, self.coordinates)
+        yield Constants(
+            problem=problem,
+            estimators=names,
+            batch_size=self.batch_size,
+            coordinates=self.coordinates,
+            iterations=self.iterations,
+        )
 
 
-def _facts(problem: Table, values: Table) -> Iterator[Table]:
-    yield {"problem": problem, "batch_size": values["batch_size"], "coordinates": values["coordinates"]}
-
-
-def _constants(problem: Table, values: Table) -> Iterator[Table]:
-    yield {"problem": problem, "estimators": samplings(values), "iterations": values["iterations"]}
-
-
-_METHOD_KEYS = ("max_rounds", "min_gain", "decays", "step")
-_SAMPLING_KEYS = ("estimators", "batch_size", "coordinates")
-
-SWEEPS: dict[str, Sweep] = {
-    "solve": Sweep(("runs", "iterations", "record_every", *_SAMPLING_KEYS, "methods", *_METHOD_KEYS), _solve),
-    "trajectory": Sweep(("iterations", "methods", *_METHOD_KEYS), _trajectory),
-    "boosting-step": Sweep(("iterations", *_SAMPLING_KEYS, *_METHOD_KEYS), _boosting_step),
-    "cost": Sweep(("batch_size", "coordinates", "repeats"), _cost),
-    "facts": Sweep(("batch_size", "coordinates"), _facts),
-    "constants": Sweep(("iterations", *_SAMPLING_KEYS), _constants),
+SWEEPS: dict[str, type[Sweep]] = {
+    "solve": SolveSweep,
+    "trajectory": TrajectorySweep,
+    "boosting-step": BoostingStepSweep,
+    "cost": CostSweep,
+    "facts": FactsSweep,
+    "constants": ConstantsSweep,
 }
-"""By the name in ``task = "..."``, as `bsfw.experiments.tasks.TASKS`."""
+"""By the name in ``task = "..."``."""
+
+
+def each(value: OneOrMore[Item]) -> list[Item]:
+    """A value where a list may be given: one of them stands for a list of one. Repeated values count once."""
+    return list(dict.fromkeys(value)) if isinstance(value, tuple) else [value]
+
+
+def samplings(
+    estimators: Iterable[str], batch_size: Size | None, coordinates: Size | None
+) -> dict[str, dict[str, Any]]:
+    """For each estimator how much it draws; ValueError for what none of them takes."""
+    found = {name: drawn(name, batch_size, coordinates) for name in estimators}
+    for name, value in (("batch_size", batch_size), ("coordinates", coordinates)):
+        if value is not None and not any(name in sampling for sampling in found.values()):
+            raise ValueError(f"{name} means nothing to the estimators {', '.join(found)}; leave it out.")
+    return found
+
+
+def _methods(sweep: SolveSweep | TrajectorySweep, estimator: str) -> Iterator[dict[str, Any]]:
+    names = each(sweep.methods)
+    if "boosted" in names:
+        yield from _boosted(sweep, estimator)
+    if "vanilla" in names:
+        yield {"max_rounds": 1, "min_gain": BASELINE_GAIN, "step": sweep.step}
+
+
+def _boosted(sweep: SolveSweep | TrajectorySweep | BoostingStepSweep, estimator: str) -> Iterator[dict[str, Any]]:
+    for max_rounds in each(sweep.max_rounds):
+        for min_gain in each(sweep.min_gain):
+            for decay in each(sweep.decays):
+                if decay == "horizon":
+                    decay = "auto" if estimator == "heavy-ball" else "stochastic-horizon"
+                yield {"max_rounds": max_rounds, "min_gain": min_gain, "decay": decay, "step": sweep.step}

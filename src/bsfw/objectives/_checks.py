@@ -2,46 +2,123 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from .._arrays import Array, positive, require_finite
+from .._arrays import Array, own, plain, positive, positive_int, require_finite, shown
+from .._sparse import canonical
+
+_LARGEST = 2**40
+"""Entries of a variable that nobody has the memory for: 8 TiB."""
 
 
-def design_matrix(A: Any, intercept: bool) -> Any:
-    """A as a CSR array in canonical form or a row-major array, float32 or float64, with a column of ones if asked.
+def design_matrix(A: Any) -> Any:
+    """A as a CSR array in canonical form or a row-major array, float32 or float64.
 
-    Indices are 32-bit wherever that is enough. Nothing is copied that already is in that form.
+    In memory of its own, but for values that nobody can write to (`own`).
     """
     import scipy.sparse as sp
 
+    if is_frame(A):
+        A = _numbers_of(A)
     sparse = sp.issparse(A)
-    A = sp.csr_array(A) if sparse else np.asarray(A)
-    if A.ndim != 2:
-        raise ValueError(f"A must be a matrix with one row per sample, got an array of shape {A.shape}; reshape it.")
-    if A.shape[0] == 0 or A.shape[1] == 0:
-        raise ValueError(f"A is empty, its shape is {A.shape}; it needs at least one row and one column.")
-    if np.issubdtype(A.dtype, np.complexfloating):
-        raise TypeError("A is complex, but linear models take real data; stack its real and imaginary parts.")
-    if A.dtype not in (np.float32, np.float64):
+    given = canonical(A, "A") if sparse else plain(A, "A")
+    if given.ndim != 2:
+        raise ValueError(
+            f"A must be a matrix with one row per sample, got an array of shape {given.shape}; reshape it."
+        )
+    if given.shape[0] == 0 or given.shape[1] == 0:
+        raise ValueError(f"A is empty, its shape is {given.shape}; it needs at least one row and one column.")
+    made = _real(given, "A", "stack its real and imaginary parts")
+    require_finite(made.data if sparse else made, "A")
+    return made if sparse else own(np.ascontiguousarray(made), given)
+
+
+def is_frame(value: Any) -> bool:
+    """Whether `value` is a table with named columns, as those of pandas and Polars are."""
+    return hasattr(value, "columns") and hasattr(value, "to_numpy") and hasattr(value, "dtypes")
+
+
+def feature_names(A: Any) -> tuple[str, ...]:
+    """Names of the columns of a table; none for arrays."""
+    return tuple(map(str, A.columns)) if is_frame(A) else ()
+
+
+def _numbers_of(frame: Any) -> Any:
+    """A table as an array of numbers, or a TypeError that names the columns which hold something else."""
+    array = frame.to_numpy()
+    if array.dtype.kind in "biuf":
+        return array
+    wrong = []
+    for name in frame.columns:
         try:
-            A = A.astype(np.float64)
+            np.asarray(frame[name], dtype=np.float64)
         except (TypeError, ValueError):
-            raise TypeError(f"A must hold numbers, got entries of type {A.dtype}; encode them first.") from None
-    require_finite(A.data if sparse else A, "A")
-    if intercept:
-        ones = np.ones((A.shape[0], 1), dtype=A.dtype)
-        A = sp.hstack([A, sp.csr_array(ones)], format="csr") if sparse else np.hstack([A, ones])
-    if not sparse:
-        return np.ascontiguousarray(A)
-    if not A.has_canonical_format:
-        A = A.copy()  # the arrays may be the caller's
-        A.sum_duplicates()  # sorts the indices too
-    if A.indices.dtype == np.int64 and max(A.nnz, *A.shape) <= np.iinfo(np.int32).max:
-        # Half the memory to read in each product, and SciPy would make such a copy at each use of A.T.
-        A = sp.csr_array((A.data, A.indices.astype(np.int32), A.indptr.astype(np.int32)), shape=A.shape)
-    return A
+            wrong.append(str(name))
+    if wrong:
+        shown = ", ".join(map(repr, wrong[:5])) + (", ..." if len(wrong) > 5 else "")
+        raise TypeError(f"A must hold numbers, but its columns {shown} hold something else; encode or drop them.")
+    return array.astype(np.float64)
+
+
+def _real(array: Any, name: str, advice: str) -> Any:
+    """An array or sparse array in float32 if it is such, else in float64."""
+    if np.issubdtype(array.dtype, np.complexfloating):
+        raise TypeError(f"{name} is complex, but must be real; {advice}.")
+    if array.dtype in (np.float32, np.float64):
+        return array
+    try:
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must hold numbers, got entries of type {array.dtype}; encode them first.") from None
+
+
+def numbers(value: Any, dtype: npt.DTypeLike | None, name: str) -> Array:
+    """`value` as an array of real numbers, of that dtype if one is given; not copied where it is such."""
+    found = value if type(value) is np.ndarray else plain(value, name)
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"{name} must hold real numbers, got entries of type {found.dtype}.")
+    made: Array = found if dtype is None else found.astype(dtype, copy=False)
+    return made
+
+
+def indices(value: Any, size: int, name: str, *, empty: bool = False) -> Array:
+    """`value` as an array of indices below `size`; by default at least one."""
+    found = value if type(value) is np.ndarray else plain(value, name)
+    if found.ndim != 1 or found.dtype.kind not in "iu" or not (found.size or empty):
+        least = "" if empty else "at least one of "
+        raise TypeError(
+            f"{name} must be {least}the whole numbers from 0 to {size - 1}, in an array of one dimension, got an array "
+            f"of {found.dtype} of shape {found.shape}."
+        )
+    # One pass for both ends: negative numbers are the largest unsigned ones.
+    if found.size and found.astype(np.int64, copy=False).view(np.uint64).max() >= size:
+        raise ValueError(f"{name} must lie between 0 and {size - 1}, but runs from {found.min()} to {found.max()}.")
+    return found
+
+
+def dtype(given: Any, admitted: tuple[str, ...]) -> np.dtype[Any]:
+    """`given` as one of the dtypes with these names."""
+    try:
+        found, what = np.dtype(given), str(np.dtype(given))
+    except (TypeError, ValueError, OverflowError):
+        found, what = np.dtype(object), shown(given)
+    if found.name not in admitted or not found.isnative:
+        raise ValueError(f"dtype must be {', '.join(admitted[:-1])} or {admitted[-1]}, got {what}.")
+    return found
+
+
+def shape(given: Any) -> tuple[int, ...]:
+    """`given` as the shape of a variable; a number stands for a vector of that length."""
+    sizes = given if isinstance(given, (tuple, list)) else (given,)
+    found = tuple(positive_int(size, "every entry of shape") for size in sizes)
+    if math.prod(found) > _LARGEST:
+        size = shown(8 * math.prod(found) // 10**9)
+        raise ValueError(f"a variable of shape {shown(found)} would take {size} GB, more than there is.")
+    return found
 
 
 def targets(y: Any, n_samples: int) -> Array:
@@ -49,42 +126,58 @@ def targets(y: Any, n_samples: int) -> Array:
     y = labels(y, n_samples)
     if y.dtype.kind not in "biuf":
         raise TypeError(f"y must hold real numbers, got entries of type {y.dtype}; encode them first.")
-    y = y.astype(np.float64)
-    require_finite(y, "y")
-    return y
+    return y.astype(np.float64)
 
 
 def labels(y: Any, n_samples: int) -> Array:
-    """y as an array of `n_samples` entries of any type."""
-    y = np.asarray(y)
-    if y.shape != (n_samples,):
-        raise ValueError(f"y must have one entry per row of A, shape ({n_samples},), but its shape is {y.shape}.")
-    return y
+    """y as an array of `n_samples` entries of any type; numbers are finite."""
+    found = plain(y, "y")
+    if found.shape != (n_samples,):
+        raise ValueError(f"y must have one entry per row of A, shape ({n_samples},), but its shape is {found.shape}.")
+    if found.dtype.kind in "fc":
+        require_finite(found, "y")
+    return found
 
 
-def signs(y: Any, n_samples: int, name: str) -> Array:
-    """y as `n_samples` labels -1 or +1 in float64."""
-    y = labels(y, n_samples)
-    if y.dtype.kind == "f":
-        require_finite(y, "y")
-    found = np.unique(y)
-    if not np.isin(found, (-1, 1)).all():
-        shown = ", ".join(repr(value) for value in found[:5].tolist()) + (", ..." if len(found) > 5 else "")
-        if len(found) == 2:
-            advice = f"map them first, for example y = np.where(y == {found[1].item()!r}, 1, -1)"
-        else:
-            advice = "choose one class against the rest, or use Multinomial"
-        raise ValueError(f"{name} takes the labels -1 and +1, but y holds {shown}; {advice}.")
-    return y.astype(np.float64)
+def classes(y: Any, n_samples: int) -> tuple[Array, Array]:
+    """The distinct labels in y, sorted, and for each sample which one it has."""
+    try:
+        found, indices = np.unique(labels(y, n_samples), return_inverse=True)
+    except TypeError:  # of objects
+        raise TypeError("y must hold labels of one kind that can be sorted, but theirs cannot be compared.") from None
+    return found, indices
+
+
+def signs(y: Any, n_samples: int, name: str, positive: Any = None) -> tuple[Array, Array]:
+    """y as `n_samples` numbers -1 or +1, and the two classes that these stand for.
+
+    Labels may be of any kind; +1 is the class `positive`, else the last of them in their order.
+    """
+    found, which = classes(y, n_samples)
+    values = found.tolist()
+    if positive is None and all(value in (-1, 1) for value in values):
+        made: Array = np.array([float(value) for value in values])[which]
+        return made, np.array([-1, 1])
+    shown = ", ".join(repr(value) for value in values[:5]) + (", ..." if len(values) > 5 else "")
+    if positive is not None and positive not in values:
+        raise ValueError(f"positive={positive!r} is none of the labels in y, which are {shown}.")
+    if len(values) != 2:
+        advice = "use Multinomial, or make two classes of them" if len(values) > 2 else "give samples of both kinds"
+        raise ValueError(f"{name} takes labels of two kinds, but y holds {shown}; {advice}.")
+    last = values.index(positive) if positive is not None else 1
+    return np.where(which == last, 1.0, -1.0), found[[1 - last, last]]
 
 
 def weights(sample_weight: Any, n_samples: int) -> Array:
     """`sample_weight` as n_samples nonnegative numbers with mean one."""
-    w = np.array(sample_weight, dtype=np.float64)
-    if w.shape != (n_samples,):
+    given = plain(sample_weight, "sample_weight")
+    if given.shape != (n_samples,):
         raise ValueError(
-            f"sample_weight must have one entry per row of A, shape ({n_samples},), but its shape is {w.shape}."
+            f"sample_weight must have one entry per row of A, shape ({n_samples},), but its shape is {given.shape}."
         )
+    if given.dtype.kind not in "biuf":
+        raise TypeError(f"sample_weight must hold real numbers, got entries of type {given.dtype}.")
+    w = given.astype(np.float64)
     require_finite(w, "sample_weight")
     if w.min() < 0:
         raise ValueError(f"sample_weight must be nonnegative, but its smallest entry is {w.min():g}; remove such rows.")
@@ -93,7 +186,8 @@ def weights(sample_weight: Any, n_samples: int) -> Array:
             "sample_weight is zero everywhere, so that no sample counts; give at least one positive weight."
         )
     w /= w.max()  # first, so that the sum cannot overflow
-    return w / w.mean()
+    w /= w.mean()
+    return w
 
 
 def quasar_parameter(rho: Any) -> float | None:
@@ -102,5 +196,14 @@ def quasar_parameter(rho: Any) -> float | None:
         return None
     number = positive(rho, "quasar_rho")
     if number > 1:
-        raise ValueError(f"quasar_rho must lie in ]0, 1], got {rho!r}; 1.0 stands for convex functions.")
+        raise ValueError(f"quasar_rho must lie in ]0, 1], got {shown(rho)}; 1.0 stands for convex functions.")
     return number
+
+
+def two_sides(y: Array, low: float, high: float) -> None:
+    """Refuse targets that are all at one end: the best intercept would be infinite."""
+    if np.all(y == low) or np.all(y == high):
+        raise ValueError(
+            f"all targets of positive weight are {y[0]:g}, so that the best intercept is infinite; leave intercept "
+            "out, or give samples of both kinds."
+        )

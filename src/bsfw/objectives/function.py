@@ -8,11 +8,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, converted, detached, host_dtype, is_complex, is_foreign, kind, positive, positive_int
-from ._checks import quasar_parameter
+from .._arrays import (
+    Array,
+    converted,
+    detached,
+    host_dtype,
+    is_complex,
+    is_foreign,
+    kind,
+    plain,
+    positive,
+    positive_int,
+    shown,
+)
+from . import _checks
 from .base import Objective
 
-_DTYPES = tuple(map(np.dtype, ("float32", "float64", "complex64", "complex128")))
+_DTYPES = ("float32", "float64", "complex64", "complex128")
 
 
 class Function(Objective):
@@ -48,6 +60,8 @@ class Function(Objective):
         An array of the kind, dtype and device that the variable is to have, for runs without x0.
     """
 
+    _how_to_sum = "; give batch_jac and n_samples"
+
     def __init__(
         self,
         fun: Callable[[Array], Any],
@@ -65,26 +79,23 @@ class Function(Objective):
         super().__init__()
         for name, given in (("fun", fun), ("jac", jac), ("batch_jac", batch_jac), ("partial", partial)):
             if not callable(given) and (given is not None or name == "fun"):
-                raise TypeError(f"{name} must be a function, got {given!r}.")
+                raise TypeError(f"{name} must be a function, got {shown(given)}.")
         if (batch_jac is None) != (n_samples is None):
             missing = "n_samples" if n_samples is None else "batch_jac"
             raise ValueError(f"a finite sum needs both n_samples and batch_jac, but {missing} is missing; give it too.")
         self.fun, self.jac, self.batch_jac, self.partial = fun, jac, batch_jac, partial
         if shape is not None:
-            sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
-            self.shape = tuple(positive_int(size, "every entry of shape") for size in sizes)
-        self.like = like if like is None or is_foreign(like) else np.asarray(like)
+            self.shape = _checks.shape(shape)
+        self.like = like if like is None or is_foreign(like) else plain(like, "like")
         self._takes_precision = dtype is None and like is None
         if dtype is None:
             own = np.dtype(float) if self.like is None else host_dtype(self.like)
-            dtype = own if own in _DTYPES else float  # e.g. a list of whole numbers
-        self.dtype = np.dtype(dtype)
-        if self.dtype not in _DTYPES:
-            raise ValueError(f"dtype must be float32, float64, complex64 or complex128, got {self.dtype}.")
+            dtype = own if own.name in _DTYPES else float  # e.g. a list of whole numbers
+        self.dtype = _checks.dtype(dtype, _DTYPES)
         if partial is not None and is_complex(self.dtype):
             raise ValueError("partial is for real variables, but dtype is complex; leave it out.")
         self.n_samples = None if n_samples is None else positive_int(n_samples, "n_samples")
-        self.quasar_rho = quasar_parameter(quasar_rho)
+        self.quasar_rho = _checks.quasar_parameter(quasar_rho)
         self._smoothness = None if smoothness is None else positive(smoothness, "smoothness")
 
     @property
@@ -116,8 +127,7 @@ class Function(Objective):
         return self._batch_gradient(x, np.arange(self.n_samples))
 
     def _batch_gradient(self, x: Array, batch: Array) -> Array:
-        if self.batch_jac is None:
-            raise ValueError("this Function is not a finite sum; give batch_jac and n_samples.")
+        assert self.batch_jac is not None
         return self._checked(self.batch_jac(x, batch), x, x.shape, "batch_jac")
 
     def _partial_derivatives(self, x: Array, coordinates: Array) -> Array:
@@ -143,6 +153,7 @@ class Function(Objective):
 
     def dtype_at(self, x: Array) -> np.dtype:
         """The dtype that was given; where none was, float32 if x is such."""
+        x = self._point(x)
         return host_dtype(x) if self._takes_precision and host_dtype(x) == np.float32 else self.dtype
 
     def smoothness(self) -> float:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, digest, norm
+from .._arrays import Array, digest, norm, number
+from .._threads import one_blas_thread
 from . import _checks
+from ._intercept import best_shift
 from ._spectral import SMALL, largest_magnitude
 from .base import Line, Objective
 
@@ -52,42 +55,72 @@ class LinearModel(Objective):
     for `Multinomial`), not m gradients. A value or gradient costs O(nonzeros of A), a batch that of its rows. Products
     with A are done in the dtype of A, losses and sums in float64.
 
+    **The data are the objective's own.** What you do to A, y or the weights afterwards changes nothing: they are copied
+    (for sparse A 12 bytes a nonzero, and 2 ms a million of them, about what a gradient costs; drop your own A if memory
+    is short). Values that nobody can write to are shared instead: those of an array that owns its memory after
+    ``A.flags.writeable = False`` (``A.data.flags.writeable`` of a sparse matrix), or of a file mapped with mode "r".
+    The indices of sparse data are checked once, sorted, and copied in any case: compiled code looks at no bounds, so
+    that an index changed behind its back would end the process.
+
+    A loss of one's own is a subclass with `_phi`, `_phi_prime` and `_curvature`. If its `compiled_loss` gives both as
+    functions of two numbers compiled by Numba, the compiled engine runs it at the speed of bsfw's own losses::
+
+        @numba.njit
+        def phi(z, y): ...
+
+        @numba.njit
+        def phi_prime(z, y): ...
+
+        class Mine(bsfw.LinearModel):
+            def compiled_loss(self):
+                return phi, phi_prime
+
     Parameters
     ----------
     A : array or sparse matrix, (m, n)
-        One row per sample. Sparse formats become CSR; float32 and float64 are kept, other types become float64. Not
-        copied where it already has this form: do not change it afterwards.
+        One row per sample. Sparse formats become CSR; float32 and float64 are kept, other types become float64.
     y : array, (m,)
         Targets.
     intercept : bool
-        Append a column of ones to A: the intercept is the last coordinate (last row for `Multinomial`) and obeys the
-        constraint like the others. To treat it apart use ``Product([(L1Ball(r), (n,)), (Box(-b, b), (1,))])``.
+        Whether margins are <a_i, x> + b with a free b, which no constraint binds: f(x) is the minimum over b, convex
+        where phi is, and its gradient that at the best b (a vector for `Multinomial`). The field `intercept` of a
+        result has it. With a stochastic estimator a run fits b once per pass over the data, checks and results always.
     sample_weight : array, (m,), optional
         Nonnegative weights; scaled to mean one, so that f is the weighted average of the losses.
 
     Attributes
     ----------
     A : CSR array or array
-        The data, with the column of ones if there is an intercept.
+        The data.
+    offset : float, array or None
+        b where it is held fixed, in the copy of a run; None where it is fitted to each x, or there is none.
     y : array
         The targets, checked.
+    feature_names : tuple of str
+        Names of the columns where A was a table that has them (of pandas, say), else empty.
     sample_weight : array or None
         w, with mean one; None for equal weights.
     """
 
     shape: tuple[int, ...]
     n_samples: int
+    link: ClassVar[str] = "identity"
+    """From a margin to a prediction: "identity", "logistic" (a probability) or "softmax" (one for each class)."""
     _curvature: float
     """Largest |phi''| in z (for vector margins: spectral norm of the Hessian), over all z and the admitted y."""
 
     def __init__(self, A: Any, y: Any, *, intercept: bool = False, sample_weight: Any = None) -> None:
         super().__init__()
-        self.A = _checks.design_matrix(A, intercept)
+        self.A, self.feature_names = _checks.design_matrix(A), _checks.feature_names(A)
+        self.intercept, self.offset = bool(intercept), None
         self.n_samples = self.A.shape[0]
         self.y = self._check_targets(y)
         self.sample_weight = None if sample_weight is None else _checks.weights(sample_weight, self.n_samples)
         self.dtype = self.A.dtype
         self.shape = (self.A.shape[1],)
+        if self.intercept:
+            weighted = self.y if self.sample_weight is None else self.y[self.sample_weight > 0]
+            self._check_intercept(weighted)
 
     # The loss: what a subclass provides, elementwise over samples, for margins in float64.
 
@@ -104,8 +137,20 @@ class LinearModel(Objective):
         negative. A new array like z; here the bound of |phi''|, which holds for every loss."""
         return np.full(z.shape, self._curvature)
 
+    def compiled_loss(self) -> tuple[Any, Any] | None:
+        """phi and phi' as two functions of (z, y), numbers, compiled by ``numba.njit``: with them a subclass runs
+        compiled. They must agree with `_phi` and `_phi_prime`. None, as here, means that there are none."""
+        return None
+
     def _check_targets(self, y: Any) -> Array:
         return _checks.targets(y, self.n_samples)
+
+    def _check_intercept(self, y: Array) -> None:
+        """Raise a ValueError if the best intercept is infinite for these targets, those of positive weight."""
+
+    def _first_intercept(self, z: Array) -> float:
+        """Where the search for the best intercept begins."""
+        return 0.0
 
     def _parameters(self) -> tuple[Any, ...]:
         """Parameters of the loss, for `fingerprint`."""
@@ -114,42 +159,108 @@ class LinearModel(Objective):
     # What SAG, SAGA and the step rules ask.
 
     def margins(self, x: Array, batch: Array | None = None) -> Array:
-        """A x, or A[batch] x."""
-        rows = self.A if batch is None else self.A[batch]
-        return rows @ np.asarray(x, dtype=self.dtype)
+        """A x, or A[batch] x, with the intercept where that is held fixed."""
+        x = np.asarray(self._point(x), dtype=self.dtype)
+        rows = self.A if batch is None else self.A[self._batch(batch, empty=True)]
+        z: Array = rows @ x
+        return z if self.offset is None else z + np.asarray(self.offset, dtype=self.dtype)
+
+    # The free intercept.
+
+    def for_run(self) -> LinearModel:
+        """Self, or with an intercept a copy that holds it fixed until `refit`."""
+        return self if not self.intercept else copy.copy(self)
+
+    def refit(self, x: Array) -> None:
+        """Fit the intercept of a run's copy to x. A product with A, and O(m)."""
+        if self.intercept:
+            self.offset = self.best_intercept(self._bare_margins(x), self.offset)
+
+    def best_intercept(self, z: Array, start: Any = None) -> Any:
+        """The b that minimises the mean of w_i phi(z_i + b, y_i), by Newton's method from `start`. O(m) a trial."""
+        z = _checks.numbers(z, np.float64, "z")
+        if z.shape[:1] != (self.n_samples,):
+            raise ValueError(f"z must have one entry per sample, {self.n_samples}, but its shape is {z.shape}.")
+
+        def curvatures(z: Array) -> Array:
+            found = self._phi_second(z, self.y)
+            return found if self.sample_weight is None else found * self.sample_weight
+
+        return best_shift(
+            z,
+            lambda z: self._slopes(z, None),
+            curvatures,
+            self._first_intercept(z) if start is None else number(start, "start"),
+        )
+
+    def fields(self, x: Array) -> dict[str, Any]:
+        """The intercept at x, if there is one."""
+        if not self.intercept or x is None:
+            return {}
+        return {"intercept": self.best_intercept(self._bare_margins(x)) if self.offset is None else self.offset}
+
+    def _bare_margins(self, x: Array) -> Array:
+        """A x in float64."""
+        return (self.A @ np.asarray(self._point(x), dtype=self.dtype)).astype(np.float64)
+
+    def _image(self, direction: Array) -> Array:
+        """A d, by which margins change along d."""
+        return self.margins(direction) if self.offset is None else self.margins(direction) - self.offset
+
+    def _at(self, x: Array) -> LinearModel:
+        """Self with the intercept that it has, or with the best one at x."""
+        if not self.intercept or self.offset is not None:
+            return self
+        model = self.for_run()
+        model.refit(x)
+        return model
 
     def derivatives(self, z: Array, batch: Array | slice | None = None) -> Array:
         """w_i phi'(z_i, y_i), the derivative of f_i in its margin, an array like z. O(size of z)."""
-        return self._slopes(np.asarray(z, dtype=np.float64), batch).astype(self.dtype, copy=False)
+        z = _checks.numbers(z, np.float64, "z")
+        if z.ndim != len(self.shape) or z.shape[1:] != self.shape[1:]:
+            raise ValueError(
+                f"z must have a row of shape {self.shape[1:]} for each sample, but its shape is {z.shape}."
+            )
+        if batch is None or isinstance(batch, slice):
+            return self._slopes(z, batch).astype(self.dtype, copy=False)
+        return self._slopes(z, self._batch(batch, empty=True)).astype(self.dtype, copy=False)
 
     def combine_rows(self, coefficients: Array, batch: Array | None = None) -> Array:
         """A^T coefficients, or A[batch]^T coefficients: an array like x, not averaged."""
-        rows = self.A if batch is None else self.A[batch]
-        return rows.T @ np.asarray(coefficients, dtype=self.dtype)
+        rows = self.A if batch is None else self.A[self._batch(batch, empty=True)]
+        combined: Array = rows.T @ _checks.numbers(coefficients, self.dtype, "coefficients")
+        return combined
 
     def sample_derivatives(self, x: Array, batch: Array) -> Array:
         """The derivatives of f_i, i in `batch`, in their margins at x; counts len(batch) sample gradients."""
+        z, batch = self._at(x).margins(x, batch), np.asarray(batch)
         self.counts.sample_gradients += len(batch)
-        return self.derivatives(self.margins(x, batch), batch)
+        return self.derivatives(z, batch)
 
     def all_derivatives(self, x: Array) -> Array:
         """The derivatives of all f_i in their margins at x; counts a full gradient."""
+        z = self._at(x).margins(x)
         self.counts.sample_gradients += self.n_samples
         self.counts.full_gradients += 1
-        return self.derivatives(self.margins(x))
+        return self.derivatives(z)
 
     def image_norm(self, direction: Array) -> float:
         """||A d||, the norm of SAG's step rule (paper, eq. SAG gamma). O(nonzeros), no gradient."""
-        return norm(self.margins(direction))
+        return norm(self._image(direction))
 
     # The objective.
 
     def _value(self, x: Array) -> float:
+        if self.intercept:
+            return self._sum_of_losses(self._at(x).margins(x).astype(np.float64), slice(None)) / self.n_samples
         x = np.asarray(x, dtype=self.dtype)
         parts = (self._sum_of_losses((A @ x).astype(np.float64, copy=False), rows) for rows, A, _ in self._row_blocks())
         return sum(parts) / self.n_samples
 
     def _gradient(self, x: Array) -> Array:
+        if self.intercept:
+            return self.combine_rows(self.derivatives(self._at(x).margins(x))) / self.n_samples
         x, gradient = np.asarray(x, dtype=self.dtype), None
         for rows, A, transpose in self._row_blocks():
             part = transpose @ self.derivatives(A @ x, rows)
@@ -170,15 +281,18 @@ class LinearModel(Objective):
 
     def _batch_gradient(self, x: Array, batch: Array) -> Array:
         rows = self.A[batch]  # once for both products
-        gradient = rows.T @ self.derivatives(rows @ np.asarray(x, dtype=self.dtype), batch)
+        z = rows @ np.asarray(x, dtype=self.dtype)
+        if self.intercept:
+            z = z + np.asarray(self._at(x).offset, dtype=self.dtype)
+        gradient = rows.T @ self.derivatives(z, batch)
         gradient /= len(batch)
         return gradient
 
     def sample_gradients(self, x: Array, batch: Array) -> Array:
         """Gradients of f_i, i in `batch`, stacked along a new first axis: len(batch) dense arrays like x."""
-        rows = self.A[batch]
         slopes = self.sample_derivatives(x, batch)
-        dense = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        rows = self.A[np.asarray(batch)]
+        dense: Array = rows if isinstance(rows, np.ndarray) else rows.toarray()
         return dense * slopes[:, None] if slopes.ndim == 1 else dense[:, :, None] * slopes[:, None, :]
 
     def _partial_derivatives(self, x: Array, coordinates: Array) -> Array:
@@ -186,14 +300,14 @@ class LinearModel(Objective):
         if len(coordinates) == np.prod(self.shape):
             return self._gradient(x).ravel()[coordinates]
         features, classes = self._split(coordinates)
-        partials = self.columns[:, features].T @ self.derivatives(self.margins(x))
+        partials = self.columns[:, features].T @ self.derivatives(self._at(x).margins(x))
         partials = partials if classes is None else partials[np.arange(len(features)), classes]
         return partials / self.n_samples
 
     def _forward_differences(self, x: Array, coordinates: Array, step: float) -> Array:
         # f(x + h e_j) has the margins z + h A[:, j]: one pass over A for z, then O(nonzeros of column j) each. The
         # losses are subtracted sample by sample, so that rounding is no worse than in f(x + h e_j) - f(x).
-        z = self.margins(x).astype(np.float64)
+        z = self._at(x).margins(x).astype(np.float64)
         features, classes = self._split(np.asarray(coordinates))
         before = self._phi(z, self.y)
         out = np.empty(len(features))
@@ -213,8 +327,11 @@ class LinearModel(Objective):
         return out / (step * self.n_samples)
 
     def along(self, x: Array, direction: Array) -> Line:
-        """f restricted to the line x + gamma direction; two products with A now, O(m) per question later."""
-        return LinearLine(self, self.margins(x), self.margins(direction))
+        """f restricted to the line x + gamma direction; two products with A now, O(m) per question later.
+
+        With an intercept that of x is kept along the line.
+        """
+        return LinearLine(self, self._at(x).margins(x), self._image(direction))
 
     def smoothness(self) -> float:
         """L = max|phi''| ||W^(1/2) A||_2^2 / m. The spectral norm is computed at the first call, then kept."""
@@ -237,8 +354,9 @@ class LinearModel(Objective):
         else:  # the width of the indices is no part of the problem
             data = (self.A.data, self.A.indices.astype(np.int64), self.A.indptr.astype(np.int64))
         return digest(
-            type(self).__name__, self.shape, self.quasar_rho, *self._parameters(), *data, self.y, self.sample_weight
-        )
+            type(self).__name__, self.shape, self.quasar_rho, self.intercept, *self._parameters(), *data, self.y,
+            self.sample_weight,
+        )  # fmt: skip
 
     # Inner parts.
 
@@ -269,7 +387,7 @@ class LinearModel(Objective):
     @cached_property
     def column_length(self) -> float:
         """Nonzeros in the column of a random nonzero of sparse data, counted once and kept."""
-        from ..compiled.margins import mean_length
+        from ..kernels.margins import mean_length
 
         return float(mean_length(self.A.indices, self.A.shape[1]))
 
@@ -296,6 +414,7 @@ class LinearModel(Objective):
         return squares if self.sample_weight is None else self.sample_weight * squares
 
     @cached_property
+    @one_blas_thread
     def _squared_spectral_norm(self) -> float:
         """||W^(1/2) A||_2^2 through the smaller Gram matrix, as an upper bound at most 0.1 % too large."""
         from scipy.sparse.linalg import LinearOperator

@@ -26,18 +26,37 @@ class Logistic(LinearModel):
     A : array or sparse matrix, (m, n)
         One row per sample.
     y : array, (m,)
-        Labels -1 and +1.
+        Labels of two kinds: -1 and +1, 0 and 1, or any two numbers or strings, of which the last in their order counts
+        as +1.
+    positive : label, optional
+        The one that counts as +1 instead.
     intercept : bool
-        Append a column of ones; see `LinearModel`.
+        Whether there is a free intercept; see `LinearModel`.
     sample_weight : array, (m,), optional
         Nonnegative weights; see `LinearModel`.
+
+    Attributes
+    ----------
+    classes : array, (2,)
+        The labels that stand for -1 and +1.
     """
 
     quasar_rho = 1.0
+    link = "logistic"
     _curvature = 0.25  # phi'' = sigma(t) (1 - sigma(t))
 
+    def __init__(
+        self, A: Any, y: Any, *, positive: Any = None, intercept: bool = False, sample_weight: Any = None
+    ) -> None:  # fmt: skip
+        self._positive = positive
+        super().__init__(A, y, intercept=intercept, sample_weight=sample_weight)
+
     def _check_targets(self, y: Any) -> Array:
-        return _checks.signs(y, self.n_samples, "Logistic")
+        found, self.classes = _checks.signs(y, self.n_samples, "Logistic", self._positive)
+        return found
+
+    def _check_intercept(self, y: Array) -> None:
+        _checks.two_sides(y, -1.0, 1.0)
 
     def _phi(self, z: Array, y: Array) -> Array:
         # log(1 + exp(-t)) overflows for t << 0 and loses all digits for t >> 0; max(-t, 0) + log1p(exp(-|t|)) is the
@@ -63,7 +82,7 @@ class LeastSquares(LinearModel):
     y : array, (m,)
         Real targets.
     intercept : bool
-        Append a column of ones; see `LinearModel`.
+        Whether there is a free intercept; see `LinearModel`.
     sample_weight : array, (m,), optional
         Nonnegative weights; see `LinearModel`.
     """
@@ -90,7 +109,7 @@ class Huber(LinearModel):
     delta : float
         Residual from which on the loss is linear.
     intercept : bool
-        Append a column of ones; see `LinearModel`.
+        Whether there is a free intercept; see `LinearModel`.
     sample_weight : array, (m,), optional
         Nonnegative weights; see `LinearModel`.
     """
@@ -138,7 +157,7 @@ class Tukey(LinearModel):
     quasar_rho : float, optional
         rho in ]0, 1] if you know f to be rho-quasar-convex.
     intercept : bool
-        Append a column of ones; see `LinearModel`.
+        Whether there is a free intercept; see `LinearModel`.
     sample_weight : array, (m,), optional
         Nonnegative weights; see `LinearModel`.
     """
@@ -161,6 +180,9 @@ class Tukey(LinearModel):
 
     def _parameters(self) -> tuple[Any, ...]:
         return (self.c,)
+
+    def _first_intercept(self, z: Array) -> float:
+        return float(np.median(self.y - z))  # where the loss is not flat
 
     def _phi(self, z: Array, y: Array) -> Array:
         u = np.square(np.minimum(np.abs(z - y) / self.c, 1.0))  # clipped first: a large residual cannot overflow
@@ -192,10 +214,12 @@ class SigmoidSquared(LinearModel):
     quasar_rho : float, optional
         rho in ]0, 1] if you know f to be rho-quasar-convex.
     intercept : bool
-        Append a column of ones; see `LinearModel`.
+        Whether there is a free intercept; see `LinearModel`.
     sample_weight : array, (m,), optional
         Nonnegative weights; see `LinearModel`.
     """
+
+    link = "logistic"
 
     # With s = sigma(z): phi'' = s (1-s) [s (1-s) + (s-y)(1-2s)]. It is affine in y, so |phi''| is largest at y = 0 or
     # y = 1, and (s, y) -> (1-s, 1-y) leaves it unchanged: y = 0 suffices. There phi'' = h(s) = s^2 (1-s)(2-3s), and
@@ -223,6 +247,9 @@ class SigmoidSquared(LinearModel):
                 "rescale it (labels -1 and +1 become (y + 1) / 2)."
             )
         return y
+
+    def _check_intercept(self, y: Array) -> None:
+        _checks.two_sides(y, 0.0, 1.0)
 
     def _phi(self, z: Array, y: Array) -> Array:
         return 0.5 * np.square(_sigmoid(z) - y)

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, require_finite
+from .._arrays import Array
 from . import _checks
+from ._intercept import best_shifts
 from .linear_model import LinearModel
 
 
@@ -24,7 +25,7 @@ class Multinomial(LinearModel):
     y : array, (m,)
         Class labels of any kind that can be sorted; column k of the variable belongs to ``classes[k]``.
     intercept : bool
-        Append a column of ones: the last row of the variable; see `LinearModel`.
+        Whether there is a free intercept, a vector with sum zero; see `LinearModel`.
     sample_weight : array, (m,), optional
         Nonnegative weights; see `LinearModel`.
 
@@ -35,6 +36,7 @@ class Multinomial(LinearModel):
     """
 
     quasar_rho = 1.0
+    link = "softmax"
     _curvature = 0.5
 
     def __init__(self, A: Any, y: Any, *, intercept: bool = False, sample_weight: Any = None) -> None:
@@ -42,13 +44,28 @@ class Multinomial(LinearModel):
         self.shape = (self.A.shape[1], len(self.classes))
 
     def _check_targets(self, y: Any) -> Array:
-        y = _checks.labels(y, self.n_samples)
-        if y.dtype.kind == "f":
-            require_finite(y, "y")
-        self.classes, indices = np.unique(y, return_inverse=True)
+        self.classes, indices = _checks.classes(y, self.n_samples)
         if len(self.classes) < 2:
-            raise ValueError(f"Multinomial needs at least two classes, but y holds only {self.classes[0].item()!r}.")
+            raise ValueError(f"Multinomial needs at least two classes, but y holds only {self.classes.tolist()[0]!r}.")
         return indices
+
+    def _check_intercept(self, y: Array) -> None:
+        if len(np.unique(y)) < len(self.classes):
+            raise ValueError(
+                "a class has no sample of positive weight, so that its best intercept is infinite; leave intercept "
+                "out, or drop the class."
+            )
+
+    def best_intercept(self, z: Array, start: Any = None) -> Any:
+        """The b in R^c, with sum zero, that minimises the mean loss of z_i + b. O(m c^2) a step of Newton's method."""
+        shape = (self.n_samples, len(self.classes))
+        z = _checks.numbers(z, np.float64, "z")
+        start = _checks.numbers(np.zeros(shape[1]) if start is None else start, np.float64, "start")
+        if z.shape != shape or start.shape != shape[1:]:
+            raise ValueError(
+                f"z must have the shape {shape} and start {shape[1:]}, but have {z.shape} and {start.shape}."
+            )
+        return best_shifts(z, lambda z: self._slopes(z, None), self.sample_weight, start)
 
     def _parameters(self) -> tuple[Any, ...]:
         return tuple(self.classes.tolist())

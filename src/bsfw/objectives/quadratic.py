@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, digest, inner, is_complex, require_finite
+from .._arrays import Array, digest, inner, is_complex, number, own, plain, require_finite
+from .._sparse import canonical
+from .._threads import one_blas_thread
+from . import _checks
 from ._spectral import largest_magnitude
 from .base import Line, Objective
 
@@ -40,8 +43,8 @@ class Quadratic(Objective):
     Parameters
     ----------
     Q : array (N, N), sparse matrix (N, N), array (N,) or number
-        Hermitian matrix; an array of one dimension is a diagonal, a number a multiple of the identity. Not
-        copied where its type fits: do not change it afterwards.
+        Hermitian matrix; an array of one dimension is a diagonal, a number a multiple of the identity. Copied,
+        unless nobody can write to it; see `LinearModel`.
     b : array, optional
         Linear term, of the shape of the variable; complex makes the variable complex.
     c : float
@@ -67,10 +70,10 @@ class Quadratic(Objective):
         super().__init__()
         import scipy.sparse as sp
 
-        Q = sp.csr_array(Q) if sp.issparse(Q) else np.asarray(Q)
-        b = None if b is None else np.asarray(b)
+        Q = canonical(Q, "Q") if sp.issparse(Q) else plain(Q, "Q")
+        b = None if b is None else plain(b, "b")
         if shape is not None:
-            self.shape = (int(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
+            self.shape = _checks.shape(shape)
         elif b is not None:
             self.shape = b.shape
         elif Q.ndim > 0:
@@ -90,13 +93,13 @@ class Quadratic(Objective):
         self.dtype = _variable_dtype(Q, b)
         try:
             self.Q = Q.astype(self.dtype, copy=False)
+            self.Q = self.Q if sp.issparse(Q) else own(self.Q, Q)
             self.b = np.zeros(self.shape, self.dtype) if b is None else b.astype(self.dtype)
-            self.c = float(c)
-        except (TypeError, ValueError):
-            raise TypeError("Q, b and c must hold numbers, and c a real one; convert them first.") from None
+        except (TypeError, ValueError, OverflowError):
+            raise TypeError("Q and b must hold numbers; convert them first.") from None
+        self.c = number(c, "c")
         require_finite(self.Q.data if sp.issparse(Q) else self.Q, "Q")
         require_finite(self.b, "b")
-        require_finite(np.asarray(self.c), "c")
         self._check_hermitian()
         if convex is None:
             if self.Q.ndim == 2 and size > _CHECKED:
@@ -154,7 +157,7 @@ class Quadratic(Objective):
 
     def along(self, x: Array, direction: Array) -> Line:
         """f restricted to the line x + gamma direction; three products with Q now, O(1) per question later."""
-        return QuadraticLine(self, x, direction)
+        return QuadraticLine(self, self._point(x), self._point(direction, "direction"))
 
     def smoothness(self) -> float:
         """L, the largest |eigenvalue| of Q; by Lanczos beyond N = 2000, then up to 0.1 % too large."""
@@ -167,6 +170,7 @@ class Quadratic(Objective):
         return largest_magnitude(self.Q, ceiling=float(abs(self.Q).sum(axis=1).max()))
 
     @cached_property
+    @one_blas_thread
     def _spectrum(self) -> tuple[float, float]:
         """Smallest and largest eigenvalue of Q."""
         if self.Q.ndim < 2:

@@ -59,6 +59,11 @@ def chi(coefficients: Array) -> Any:
     return _qiskit("quantum_info").Chi(coefficients @ coefficients.conj().T)
 
 
+def density_matrix(rho: Array) -> Any:
+    """`qiskit.quantum_info.DensityMatrix`."""
+    return _qiskit("quantum_info").DensityMatrix(rho)
+
+
 def operator(kraus: Array) -> Any:
     """`qiskit.quantum_info.Operator` of the only Kraus operator."""
     if len(kraus) > 1:

@@ -1,4 +1,4 @@
-"""Process fidelity in closed form."""
+"""Fidelities in closed form."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, plain
 
 
 def process_fidelity(x: Array, truth: Array, normalised: bool = True) -> float:
@@ -29,9 +29,21 @@ def process_fidelity(x: Array, truth: Array, normalised: bool = True) -> float:
     float
         0.0 for x = 0.
     """
+    x, truth = plain(x, "x"), plain(truth, "truth")
+    if not (x.ndim == truth.ndim == 2 and x.shape[0] == truth.shape[0] and x.dtype.kind in "biufc"
+            and truth.dtype.kind in "biufc"):  # fmt: skip
+        raise ValueError(
+            "x and truth must be numbers of the shapes (d^2, r) and (d^2, s), got "
+            f"{x.dtype} of shape {x.shape} and {truth.dtype} of shape {truth.shape}."
+        )
     d = math.sqrt(x.shape[0])
     overlap = float(np.linalg.norm(x.conj().T @ truth, "nuc")) ** 2 / d**2
     if not normalised:
         return overlap
     trace = float(np.linalg.norm(x)) ** 2
     return overlap * d / trace if trace > 0 else 0.0
+
+
+def state_fidelity(a: Array, b: Array) -> float:
+    """(tr |sqrt(rho) sqrt(sigma)|)^2 of the states rho = a a^H and sigma = b b^H of trace 1, in [0, 1]."""
+    return min(1.0, float(np.linalg.norm(a.conj().T @ b, "nuc")) ** 2)

@@ -17,11 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, positive_int
+from .._arrays import Array, positive_int, shown
 
 INPUTS = "01+r"
 """Letters of input states, as in ``qiskit.quantum_info.Statevector.from_label``: r is |+i>."""
 SETTINGS = "XYZ"
+MOST_QUBITS = 12
+"""Matrices of more would take gigabytes each."""
+MOST_LABELS = 10**5
+"""Inputs and settings that are taken if none are named: those of eight qubits, whose measurements take 880 GB."""
 
 _HALF = 0.5**0.5
 _STATES = np.array([[1, 0, _HALF, _HALF], [0, 1, _HALF, 1j * _HALF]])
@@ -35,6 +39,14 @@ _EIGENVECTORS = np.array(
 """By setting; the columns belong to the eigenvalues +1 (outcome 0) and -1 (outcome 1)."""
 
 
+def qubit_count(qubits: Any) -> int:
+    """`qubits` as a number of qubits whose matrices fit into memory."""
+    n = positive_int(qubits, "qubits")
+    if n > MOST_QUBITS:
+        raise ValueError(f"qubits must be {MOST_QUBITS} at most, for matrices have 4^n entries, got {shown(qubits)}.")
+    return n
+
+
 def parity(masks: Array) -> Array:
     """Number of ones in each mask, modulo 2."""
     counts = np.zeros_like(masks)
@@ -44,14 +56,24 @@ def parity(masks: Array) -> Array:
     return counts
 
 
-def pauli_rows(qubits: int) -> Array:
-    """t[a, b, c], the entry of the Pauli product (a, b) in row c and column c xor a: (d, d, d) of 1, -1, i, -i."""
+def walsh(qubits: int) -> Array:
+    """The Walsh-Hadamard matrix (-1)^(o.m): (d, d), its own inverse up to d."""
     masks = np.arange(2**qubits)
-    signs = 1.0 - 2.0 * parity(masks[:, None] & masks)
+    return np.asarray(1.0 - 2.0 * parity(masks[:, None] & masks))
+
+
+def pauli_phases(qubits: int) -> Array:
+    """i^-|a and b|, by which the Pauli product (a, b) differs from a real signed permutation: (d, d)."""
+    masks = np.arange(2**qubits)
     powers = np.zeros((len(masks), len(masks)), dtype=int)
     for bit in range(qubits):
         powers += (masks[:, None] >> bit & 1) * (masks >> bit & 1)
-    return np.array([1, -1j, -1, 1j])[powers % 4][:, :, None] * signs
+    return np.array([1, -1j, -1, 1j])[powers % 4]
+
+
+def pauli_rows(qubits: int) -> Array:
+    """t[a, b, c], the entry of the Pauli product (a, b) in row c and column c xor a: (d, d, d) of 1, -1, i, -i."""
+    return pauli_phases(qubits)[:, :, None] * walsh(qubits)
 
 
 def pauli_order(qubits: int) -> Array:
@@ -85,7 +107,13 @@ class Design:
     @classmethod
     def of(cls, qubits: Any, inputs: Any = None, settings: Any = None) -> Design:
         """All inputs and settings where None is given, else those of the labels or positions given."""
-        n = positive_int(qubits, "qubits")
+        n = qubit_count(qubits)
+        counts = (4**n if inputs is None else 0, 3**n if settings is None else 0)
+        if sum(counts) > MOST_LABELS:
+            raise ValueError(
+                f"all inputs and settings of {n} qubits are {sum(counts)}, and their measurements take "
+                f"{8e-9 * 24**n:.3g} GB; name inputs= and settings= of what was measured."
+            )
         return cls(n, _chosen(inputs, INPUTS, n, "inputs"), _chosen(settings, SETTINGS, n, "settings"))
 
     @property
@@ -101,6 +129,14 @@ class Design:
     @property
     def complete(self) -> bool:
         return self.shape[:2] == (4**self.qubits, 3**self.qubits)
+
+    @property
+    def input_labels(self) -> list[str]:
+        return ["".join(INPUTS[k] for k in digits) for digits in _digits(np.array(self.inputs), 4, self.qubits)]
+
+    @property
+    def setting_labels(self) -> list[str]:
+        return ["".join(SETTINGS[k] for k in digits) for digits in _digits(np.array(self.settings), 3, self.qubits)]
 
     def input_states(self) -> Array:
         """Psi, the input states as columns: (d, inputs)."""
@@ -144,14 +180,7 @@ class Design:
             What no process can explain: the disagreement of settings on the same Pauli product.
         """
         n_inputs, _, d = self.shape
-        masks = np.arange(d)
-        transform = 1.0 - 2.0 * parity(masks[:, None] & masks)
-        letters = _digits(np.array(self.settings), 3, self.qubits)
-        place = 2 ** np.arange(self.qubits)[::-1]
-        measured = [
-            (masks & x_part) * d + (masks & z_part)
-            for x_part, z_part in zip((letters != 2) @ place, (letters != 0) @ place, strict=True)
-        ]
+        measured, transform = self.measured(), walsh(self.qubits)
         weights, sums = np.zeros(d * d), np.zeros((n_inputs, d * d))
         for setting, products in enumerate(measured):
             weights[products] += 1.0
@@ -161,6 +190,17 @@ class Design:
         for setting, products in enumerate(measured):
             rest += float(((frequencies[:, setting] @ transform - means[:, products]) ** 2).sum()) / d
         return weights.reshape(d, d), np.ascontiguousarray(means.T).reshape(d, d, n_inputs), rest
+
+    def measured(self) -> Array:
+        """Flat (a, b) indices of the 2^n Pauli products that each setting measures: (settings, d).
+
+        Product m of a setting has its letters where mask m has ones, so that its value in an outcome o is the sign
+        (-1)^(o.m): the rows of `walsh`.
+        """
+        masks, place = np.arange(self.dimension), 2 ** np.arange(self.qubits)[::-1]
+        letters = _digits(np.array(self.settings), 3, self.qubits)
+        x_part, z_part = (letters != 2) @ place, (letters != 0) @ place
+        return np.asarray((masks & x_part[:, None]) * self.dimension + (masks & z_part[:, None]))
 
 
 def _chosen(wanted: Any, letters: str, qubits: int, name: str) -> tuple[int, ...]:

@@ -16,24 +16,36 @@ from .._arrays import (
     host_dtype,
     is_foreign,
     namespace,
+    number,
+    own,
+    plain,
     positive,
     positive_int,
     require_finite,
+    shown,
 )
-from ..objectives.base import Objective
-from . import conversions, truths
-from .fidelity import process_fidelity
-from .measurements import Design, pauli_order, pauli_rows
+from .._sampling import generator
+from ..constraints.balls import L2Ball
+from ..objectives.base import Line, Objective
+from . import truths
+from .counts import Record, read, readout_matrices
+from .inversion import linear_inversion
+from .kraus import KrausVariable, checked_truth, index_like
+from .lines import PolynomialLine
+from .losses import OutcomeSquares, PauliSquares, quartic
+from .measurements import Design, pauli_rows
+from .settling import Settled
 
 _BLOCK, _FOREIGN_BLOCK = 2**14, 2**22
 """Complex numbers in a temporary array: beyond, inputs are taken in blocks. NumPy's stay in the cache so (at 4 qubits
 twice as fast as all at once); PyTorch and JAX pay for each operation and may have a GPU to fill."""
 
 
-class ProcessTomography(Objective):
+class ProcessTomography(KrausVariable, Objective):
     """Least squares on the outcomes of a quantum process, plus a penalty on lost trace (paper, eq. QPT).
 
-    f = (1/2) sum_s (f_s - A_s(U U^H))^2 + lambda ||sum_k M_k^H M_k - I||_F^2, nonconvex.
+    f = (1/2) sum_s w_s (f_s - A_s(U U^H))^2 + lambda ||sum_k M_k^H M_k - I||_F^2, nonconvex, with w_s = 1 as in the
+    paper, or from the shots (`from_counts`).
 
     **The variable** x, complex of shape (d^2, r) with d = 2^n, holds the r Kraus operators M_k, each a column, row by
     row. It is the paper's U in another orthonormal basis: U has the coefficients of M_k in the Pauli basis
@@ -41,18 +53,24 @@ class ProcessTomography(Objective):
     Frank-Wolfe step as they are. The paper's set {||U||_op <= tau} therefore is ``bsfw.SpectralBall(tau)`` on x. For
     r = 1 that is the Euclidean ball ||M||_F <= tau, not the spectral ball of the d x d matrix M.
 
-    **The sum.** A sample is one of the measurements s = (input, setting, outcome), 24^n if none is left out. The
-    objectives of single samples are f_s = (m/2) (...)^2 + lambda (...)  for "sum", without the m for "mean", so that f
-    is their average.
+    **The set.** ``bsfw.minimize(problem)`` takes the Euclidean ball of radius 1.2 sqrt(d): Kraus operators of a channel
+    have ||x||_F = sqrt(d), and with the minimiser inside the ball the boosted direction is the negative gradient. It
+    then starts at the linear inversion of the data, and steps to the minimiser of f along the direction, which is a
+    quartic. The paper's tau = 10 (3.5 sqrt(d) at 3 qubits) with decaying steps walks around the minimiser instead.
+
+    **The sum.** Without shots a sample is one of the measurements s = (input, setting, outcome), 24^n if none is left
+    out. The objectives of single samples are f_s = (m/2) (...)^2 + lambda (...)  for "sum", without the m for "mean",
+    so that f is their average. With shots there are no samples.
 
     **The cost.** Inputs and effects are pure, A_s(x) = sum_k |phi^H M_k psi|^2. A full gradient or value does not pass
     over the measurements: in each setting outcomes and Pauli means are Walsh-Hadamard transforms of each other, so that
     f depends on the data only by the mean of each Pauli product in each output (`Design.pauli_means`), 16^n numbers;
     with d^2 4^n products of two numbers and Walsh-Hadamard transforms as 2d matrix products (d, d) x (d, 4^n) it is
-    O(2^n 16^n), exact to rounding. Batches of b measurements cost O(b d^2 + 16^n / d).
+    O(2^n 16^n), exact to rounding. Weights by outcome add O(2^n 24^n). Batches of b measurements cost
+    O(b d^2 + 16^n / d).
 
-    Made by `random`, `from_truth` or `from_measurements`. Arrays are of the kind of the data, or of `like`: NumPy,
-    PyTorch or JAX, double (or single) precision, on their device.
+    Made by `from_counts`, `random`, `from_truth` or `from_measurements`. Arrays are of the kind of the data, or of
+    `like`: NumPy, PyTorch or JAX, double (or single) precision, on their device.
 
     Parameters
     ----------
@@ -62,25 +80,31 @@ class ProcessTomography(Objective):
         Which inputs and settings these are.
     rank : int
         r, the number of Kraus operators sought.
-    penalty : float
-        lambda >= 0.
+    penalty : float, optional
+        lambda >= 0. Default: large enough that the trace is preserved up to what the data can tell, 2 / d^3 times the
+        number of measurements (54 at 3 qubits), with shots 1 / 4d times their number; for "mean" divided as the
+        squares are, so that both have the same minimiser. The paper has 0.05.
     reduction : {"sum", "mean"}
-        "sum" as printed. "mean" divides the least squares, not the penalty, by the number of measurements: not the
-        same problem, for lambda then weighs more.
+        "sum" as printed. "mean" divides the least squares, not a given penalty, by the number of measurements.
     truth : array (s, d, d), optional
         Kraus operators of the process that was measured, for fidelities.
+    shots : array (inputs, settings), optional
+        NumPy; how often each pair was measured, 0 for never. Each outcome is then weighted by its inverse multinomial
+        variance (`OutcomeSquares`).
+    readout : list of arrays (2, 2), optional
+        With shots: for each letter of a label the probabilities A[read, true].
 
     Examples
     --------
     >>> import bsfw
-    >>> problem = bsfw.quantum.ProcessTomography.random(qubits=2, noise=0.01, rng=0)
-    >>> result = bsfw.minimize(problem, bsfw.SpectralBall(3.0), x0=problem.start(rng=0), max_rounds=3, max_iter=300)
-    >>> problem.fidelity_normalised(result.x) > 0.95
+    >>> counts = bsfw.quantum.simulate_counts("cx", shots=1000, rng=0)
+    >>> problem = bsfw.quantum.ProcessTomography.from_counts(counts, truth="cx")
+    >>> result = bsfw.minimize(problem)
+    >>> problem.fidelity(result.x) > 0.99
     True
     """
 
     shape: tuple[int, int]
-    n_samples: int
 
     def __init__(
         self,
@@ -88,13 +112,19 @@ class ProcessTomography(Objective):
         design: Design,
         *,
         rank: int = 1,
-        penalty: float = 0.05,
+        penalty: float | None = None,
         reduction: str = "sum",
         truth: Array | None = None,
+        shots: Array | None = None,
+        readout: list[Array] | None = None,
     ) -> None:
         super().__init__()
+        if not isinstance(design, Design):
+            raise TypeError(
+                f"design must be a bsfw.quantum.measurements.Design, got {shown(design)}; from_measurements makes it."
+            )
         if not is_foreign(frequencies):
-            frequencies = np.asarray(frequencies)
+            frequencies = plain(frequencies, "frequencies")
         if tuple(frequencies.shape) != design.shape:
             raise ValueError(
                 f"the frequencies of {design.qubits} qubits must have the shape (inputs, settings, outcomes) = "
@@ -103,43 +133,60 @@ class ProcessTomography(Objective):
         given = host_dtype(frequencies)
         if given.kind not in "biuf":
             raise TypeError(f"frequencies must be real numbers, got entries of type {given}.")
-        if reduction not in ("sum", "mean"):
-            raise ValueError(f"reduction must be 'sum' or 'mean', got {reduction!r}.")
-        if not (np.isfinite(penalty) and penalty >= 0):
+        if not isinstance(reduction, str) or reduction not in ("sum", "mean"):
+            raise ValueError(f"reduction must be 'sum' or 'mean', got {shown(reduction)}.")
+        if penalty is not None and number(penalty, "penalty (lambda of the paper)") < 0:
             raise ValueError(f"penalty (lambda of the paper) must be a finite number of at least 0, got {penalty!r}.")
         require_finite(frequencies, "frequencies")
         real = np.dtype(np.float32 if given == np.float32 else np.float64)
         self.dtype = np.dtype(np.complex64 if given == np.float32 else np.complex128)
-        self.design, self.truth = design, truth
-        self.rank, self.penalty, self.reduction = positive_int(rank, "rank"), float(penalty), reduction
-        if self.rank > design.dimension**2:
-            raise ValueError(
-                f"a process on {design.qubits} qubits has rank {design.dimension**2} at most, got {rank!r}."
-            )
+        self.design, self.truth = design, None if truth is None else truths.as_kraus(truth)
+        self.shots, self.readout = shots, readout
+        self.rank, self.reduction = positive_int(rank, "rank"), reduction
         d = design.dimension
+        if self.rank > d * d:
+            raise ValueError(f"a process on {design.qubits} qubits has rank {d * d} at most, got {rank!r}.")
         self.shape = (d * d, self.rank)
-        self.n_samples = int(np.prod(design.shape))
+        size = int(np.prod(design.shape))
+        self.n_samples = size if shots is None else None
         self.frequencies = converted(frequencies, real, frequencies) if given != real else frequencies
+        if not is_foreign(frequencies):  # the objective's own, like the data of `LinearModel`
+            self.frequencies = own(self.frequencies, frequencies)
         self.like = self.frequencies
-        self._scale = 1.0 if reduction == "sum" else 1.0 / self.n_samples
+        self._scale = 1.0 if reduction == "sum" else 1.0 / size
+        if penalty is None:
+            penalty = self._scale * (2.0 * size / d**3 if shots is None else float(shots.sum()) / (4 * d))
+        self.penalty = float(penalty)
+        self._block = _FOREIGN_BLOCK if is_foreign(frequencies) else _BLOCK
+        width = max(16, self._block // (d * max(d, self.rank)))  # products with fewer columns are slow
+        self._blocks = [slice(start, start + width) for start in range(0, design.shape[0], width)]
+        self._place()
+
+    def _place(self) -> None:
+        """Tables of the run, as arrays of its kind."""
+        design, d = self.design, self.design.dimension
+        real = host_dtype(self.frequencies)
 
         def put(array: Array) -> Any:
             return converted(array, self.dtype if array.dtype.kind == "c" else real, self.frequencies)
 
-        weights, means, rest = design.pauli_means(host(frequencies))
+        frequencies = host(self.frequencies)
+        self.loss: PauliSquares | OutcomeSquares
+        if self.shots is None:
+            self.loss = PauliSquares(frequencies, design, self._scale, put)
+        else:
+            counts = frequencies * self.shots[:, :, None]
+            self.loss = OutcomeSquares(counts, design, put, self.readout, self._scale)
         states, rows, masks = design.input_states(), pauli_rows(design.qubits), np.arange(d)
-        self._rest = 0.5 * self._scale * rest
-        weights *= self._scale / d
-        self._weights = put(weights[:, :, None])
-        self._means = put(means)
         self._states, self._adjoint_states = put(states), put(states.conj().T)
         self._rows = put(rows)
-        self._weighted_rows = put((2.0 * weights[:, :, None] * rows).transpose(0, 2, 1).copy())
-        self._partner = _index(masks[:, None] ^ masks, self.frequencies)
-        self._no_excess = put(-np.eye(d, dtype=complex))
-        self._block = _FOREIGN_BLOCK if is_foreign(frequencies) else _BLOCK
-        width = max(16, self._block // d**2)  # products with fewer columns are slow
-        self._blocks = [slice(start, start + width) for start in range(0, design.shape[0], width)]
+        self._double_rows = put(2.0 * rows.transpose(0, 2, 1).copy())
+        self._partner = index_like(masks[:, None] ^ masks, self.frequencies)
+        # Where the products [a, c] stand in a density matrix, and the entries [c, e] of an operator in its rows [a, c].
+        self._entries = index_like(((masks[:, None] ^ masks) * d + masks).reshape(-1), self.frequencies)
+        self._places = index_like(((masks[:, None] ^ masks) * d + masks[:, None]).reshape(-1), self.frequencies)
+        self._identity = put(np.eye(d, dtype=complex))
+        self._one = put(np.ones(1, dtype=complex))
 
     # Where problems come from.
 
@@ -152,8 +199,8 @@ class ProcessTomography(Objective):
         **options: Any,
     ) -> ProcessTomography:
         """The paper's problem: a Haar-random unitary, measured with noise. Options are those of `from_truth`."""
-        generator = np.random.default_rng(rng)
-        return cls.from_truth(truths.haar_unitary(qubits, generator), noise, generator, **options)
+        source = generator(rng)
+        return cls.from_truth(truths.haar_unitary(qubits, source), noise, source, **options)
 
     @classmethod
     def from_truth(
@@ -191,7 +238,9 @@ class ProcessTomography(Objective):
         kraus = truths.as_kraus(truth)
         design = Design.of(kraus.shape[-1].bit_length() - 1, inputs, settings)
         frequencies = truths.measure(kraus, design, noise, shots, rng)
+        frequencies.flags.writeable = False  # then they need not be copied
         if like is not None:
+            like = like if is_foreign(like) else plain(like, "like")
             single = host_dtype(like) in (np.float32, np.complex64)
             frequencies = converted(frequencies, np.float32 if single else np.float64, like)
         return cls(frequencies, design, truth=kraus, **options)
@@ -225,7 +274,7 @@ class ProcessTomography(Objective):
             rank, penalty, reduction.
         """
         if not is_foreign(frequencies):
-            frequencies = np.asarray(frequencies)
+            frequencies = plain(frequencies, "frequencies")
         size = int(np.prod(frequencies.shape))
         if qubits is None:
             qubits = next((n for n in range(1, 12) if 24**n == size), None)
@@ -244,83 +293,166 @@ class ProcessTomography(Objective):
             )
         if frequencies.ndim == 1:
             frequencies = frequencies.reshape(design.shape)
-        kraus = None if truth is None else truths.as_kraus(truth)
-        if kraus is not None and kraus.shape[-1] != design.dimension:
-            raise ValueError(
-                f"the truth acts on dimension {kraus.shape[-1]}, but {design.qubits} qubits have {design.dimension}."
-            )
+        kraus = None if truth is None else checked_truth(truth, design)
         return cls(frequencies, design, truth=kraus, **options)
+
+    @classmethod
+    def from_counts(
+        cls,
+        counts: Any,
+        *,
+        labels: Any = None,
+        bit_order: str = "same",
+        readout: Any = None,
+        rank: int | None = None,
+        truth: Any = None,
+        like: Any = None,
+        **options: Any,
+    ) -> ProcessTomography:
+        """A process of which outcomes were counted.
+
+        Any subset of (input, setting) pairs, each with its own number of shots; outcomes that are missing were not
+        seen. Weights come from the shots: each frequency counts by its inverse multinomial variance.
+
+        Parameters
+        ----------
+        counts : mapping or qiskit object
+            ``{("0+", "XZ"): {"00": 512, "01": 3, ...}, ...}``: inputs are letters of "01+r" (r is |+i>), settings of
+            "XYZ"; the first letter is the last qubit of qiskit, and bit 0 the eigenvalue +1. Or a qiskit ``Result`` or
+            ``PrimitiveResult`` with `labels`, or an ``ExperimentData`` of qiskit-experiments' ProcessTomography.
+        labels : sequence of pairs, optional
+            For qiskit's results: what each circuit prepared and measured, in order.
+        bit_order : {"same", "reversed"}
+            "same": letter k of a label and bit k of an outcome belong to the same qubit, as in qiskit if labels are
+            written the way it writes Pauli strings. "reversed": letter k belongs to the k-th bit from the right.
+        readout : list of arrays (2, 2), optional
+            For each letter of a label the probabilities A[read, true] of the readout, put into the model.
+        rank : int, optional
+            The number of Kraus operators; default: all d^2 for up to 3 qubits, d beyond. See `choose_rank`.
+        truth : optional
+            As in `from_truth`, for fidelities.
+        like : array, optional
+            As in `from_truth`.
+        **options
+            penalty, reduction.
+        """
+        record = read(counts, process=True, labels=labels, bit_order=bit_order)
+        return cls.from_record(record, readout=readout, rank=rank, truth=truth, like=like, **options)
+
+    @classmethod
+    def from_record(
+        cls, record: Record, *, readout: Any = None, rank: int | None = None, truth: Any = None, like: Any = None,
+        **options: Any,
+    ) -> ProcessTomography:  # fmt: skip
+        """As `from_counts`, of counts that are arrays already."""
+        design, shots = record.design, record.shots
+        if rank is None:
+            rank = design.dimension ** (2 if design.qubits <= 3 else 1)
+        frequencies: Any = record.frequencies
+        if like is not None:
+            single = host_dtype(like) in (np.float32, np.complex64)
+            frequencies = converted(frequencies, np.float32 if single else np.float64, like)
+        kraus = None if truth is None else checked_truth(truth, design)
+        matrices = readout_matrices(readout, design.qubits)
+        return cls(frequencies, design, rank=rank, truth=kraus, shots=shots, readout=matrices, **options)
 
     def start(self, rng: np.random.Generator | int | None = None) -> Any:
         """The paper's start: Pauli coefficients U uniform in [0, 1] + i [0, 1], scaled to tr U U^H = d."""
-        generator = np.random.default_rng(rng)
-        U = generator.random(self.shape) + 1j * generator.random(self.shape)
+        source = generator(rng)
+        U = source.random(self.shape) + 1j * source.random(self.shape)
         U *= np.sqrt(self.design.dimension) / np.linalg.norm(U)
         return self.variable(converted(U, self.dtype, self.frequencies))
 
+    def default_constraint(self) -> L2Ball:
+        """The Euclidean ball of radius 1.2 sqrt(d): that of all channels, and a fifth more."""
+        return L2Ball(1.2 * np.sqrt(self.design.dimension))
+
+    def default_settings(self) -> dict[str, Any]:
+        """Start at the linear inversion of the data, search along the direction, end when f has settled."""
+        return {"x0": self.linear_inversion(), "step": "line-search", "callback": self.settled()}
+
+    def settled(self, share: float = 1e-3) -> Settled:
+        """The callback that ends a run; see there."""
+        pairs = self.design.shape[0] * self.design.shape[1] if self.shots is None else np.count_nonzero(self.shots)
+        variance = 0.0 if self.shots is None else self._scale
+        return Settled(self.parameters, int(pairs) * self.design.dimension, variance, share)
+
+    def linear_inversion(self) -> Any:
+        """x of the process that explains the Pauli means, made completely positive: a start, not an estimate."""
+        return converted(linear_inversion(self), self.dtype, self.frequencies)
+
     # The objective.
 
-    def _matrices(self, x: Any) -> list[Any]:
-        """The Kraus operators M_k."""
-        d = self.design.dimension
+    def _outputs(self, stacked: Any, at: slice) -> Any:
+        """M_k psi of a block of inputs: (d, inputs) for rank 1, else (inputs, d, r)."""
+        outputs = stacked @ (self._states if len(self._blocks) == 1 else self._states[:, at])
         if self.rank == 1:
-            return [x.reshape((d, d))]
-        return [x[:, k].reshape((d, d)) for k in range(self.rank)]
+            return outputs
+        split = outputs.reshape((self.rank, self.design.dimension, outputs.shape[1]))
+        return namespace(outputs).moveaxis(split, (0, 1, 2), (2, 1, 0))
 
-    def _column(self, matrices: list[Any]) -> Any:
-        """x from Kraus operators."""
-        if self.rank == 1:
-            return matrices[0].reshape(self.shape)
-        return namespace(matrices[0]).stack([matrix.reshape((-1,)) for matrix in matrices], axis=1)
+    def _means(self, v: Any, w: Any = None) -> Any:
+        """s_(a,b) = sum_c conj(v_c) t[a, b, c] v_(c xor a), summed over the outputs v of all Kraus operators.
 
-    def _residuals(self, matrices: list[Any]) -> Iterator[tuple[slice, list[Any], Any]]:
-        """By block of inputs: it, the outputs M_k psi at the partners c xor a of all rows c, and s_P - mean_P.
-
-        s_(a,b) = sum_c conj(v_c) t[a, b, c] v_(c xor a), summed over the outputs v of all Kraus operators. It is real,
-        but left complex: taking the real part would only cost, and PyTorch multiplies no real with complex matrices.
+        With w the derivative along it. Real, but left complex: taking the real part would only cost, and PyTorch
+        multiplies no real with complex matrices. Several Kraus operators go through the density matrices of outputs.
         """
-        xp = namespace(matrices[0])
-        for block in self._blocks:
-            whole = len(self._blocks) == 1
-            outputs = [matrix @ (self._states if whole else self._states[:, block]) for matrix in matrices]
-            partners = [output[self._partner] for output in outputs]
-            products = xp.conj(outputs[0]) * partners[0]
-            for output, partner in zip(outputs[1:], partners[1:], strict=True):
-                products = products + xp.conj(output) * partner
-            means = self._means if whole else self._means[:, :, block]
-            yield block, partners, self._rows @ products - means
+        xp, d = namespace(v), self.design.dimension
+        if self.rank == 1:
+            if w is None:
+                return self._rows @ (xp.conj(v) * v[self._partner])
+            return self._rows @ (xp.conj(v) * w[self._partner] + xp.conj(w) * v[self._partner])
+        rho = v @ xp.conj(xp.moveaxis(v if w is None else w, 1, 2))
+        if w is not None:
+            rho = rho + xp.conj(xp.moveaxis(rho, 1, 2))
+        products = xp.moveaxis(rho.reshape((-1, d * d))[:, self._entries], 0, 1)
+        return self._rows @ products.reshape((d, d, -1))
 
-    def _excess(self, matrices: list[Any]) -> Any:
+    def _pulled(self, slope: Any, v: Any, at: slice) -> Any:
+        """Gradient by the stacked Kraus operators: sum_i Y_i M_k psi_i psi_i^H with Y_i = 2 sum_P slope_P P."""
+        xp, d = namespace(v), self.design.dimension
+        operators = self._double_rows @ (slope * self._one)  # row c of Y_i has slope t in column c xor a
+        adjoint = self._adjoint_states if len(self._blocks) == 1 else self._adjoint_states[at]
+        if self.rank == 1:
+            return (operators * v[self._partner]).sum(axis=0) @ adjoint
+        whole = xp.moveaxis(operators.reshape((d * d, -1))[self._places], 0, 1).reshape((-1, d, d))
+        return xp.moveaxis(whole @ v, (0, 1, 2), (2, 1, 0)).reshape((self.rank * d, -1)) @ adjoint
+
+    def _excess(self, stacked: Any) -> Any:
         """sum_k M_k^H M_k - I."""
-        xp = namespace(matrices[0])
-        return sum((xp.conj(matrix).T @ matrix for matrix in matrices), start=self._no_excess)
+        return namespace(stacked).conj(stacked).T @ stacked - self._identity
 
     def _value(self, x: Any) -> float:
-        matrices = self._matrices(x)
-        xp = namespace(x)
-        total = 0.0
-        for _, _, residual in self._residuals(matrices):
-            total = total + (self._weights * xp.real(residual) ** 2).sum()
-        excess = self._excess(matrices)
-        lost = (xp.real(excess) ** 2 + xp.imag(excess) ** 2).sum()
-        return 0.5 * float(total) + self._rest + self.penalty * float(lost)
+        stacked, xp = self._stacked(x), namespace(x)
+        total = sum(float(self.loss.value(self._means(self._outputs(stacked, at)), at)) for at in self._blocks)
+        excess = self._excess(stacked)
+        return total + self.loss.rest + self.penalty * float((xp.real(excess) ** 2 + xp.imag(excess) ** 2).sum())
 
     def _gradient(self, x: Any) -> Any:
-        # sum_i Y_i M_k psi_i psi_i^H with Y_i = 2 sum_P w_P (s_P - mean_P) P, the residual as an operator.
-        matrices = self._matrices(x)
-        gradients = self._penalty_gradients(matrices)
-        for block, partners, residual in self._residuals(matrices):
-            operators = self._weighted_rows @ residual
-            adjoint = self._adjoint_states if len(self._blocks) == 1 else self._adjoint_states[block]
-            gradients = [
-                gradient + (operators * partner).sum(axis=0) @ adjoint
-                for gradient, partner in zip(gradients, partners, strict=True)
-            ]
-        return self._column(gradients)
+        stacked = self._stacked(x)
+        gradient = self._penalty_gradient(stacked)
+        for at in self._blocks:
+            v = self._outputs(stacked, at)
+            gradient = gradient + self._pulled(self.loss.slope(self._means(v), at), v, at)
+        return self._column(gradient)
 
-    def _penalty_gradients(self, matrices: list[Any]) -> list[Any]:
-        excess = self._excess(matrices)
-        return [(4.0 * self.penalty) * (matrix @ excess) for matrix in matrices]
+    def _penalty_gradient(self, stacked: Any) -> Any:
+        return (4.0 * self.penalty) * (stacked @ self._excess(stacked))
+
+    def along(self, x: Any, direction: Any) -> Line:
+        """f along a line: a quartic, exactly. Costs about two gradients, counted as one function value."""
+        self.counts.function_values += 1
+        xp, X, H = namespace(x), self._stacked(x), self._stacked(direction)
+        cross = xp.conj(X).T @ H
+        excess = self._excess(X), cross + xp.conj(cross).T, xp.conj(H).T @ H
+        total = np.zeros(5)
+        total[0] = self.loss.rest
+        for part in (xp.real, xp.imag):
+            total += quartic(tuple(part(term) for term in excess), 2.0 * self.penalty)
+        for at in self._blocks:
+            v, w = self._outputs(X, at), self._outputs(H, at)
+            total += self.loss.quartic((self._means(v), self._means(v, w), self._means(w)), at)
+        return PolynomialLine(total)
 
     # Batches of measurements.
 
@@ -340,30 +472,33 @@ class ProcessTomography(Objective):
         width = self._block // d
         for start in range(0, len(inputs), width):
             piece = slice(start, start + width)
-            at, where = _index(inputs[piece], self.frequencies), _index(effects[piece], self.frequencies)
+            at, where = index_like(inputs[piece], self.frequencies), index_like(effects[piece], self.frequencies)
             phi = self._effects[where]
             amplitudes = [(xp.conj(phi) * output[at]).sum(axis=1) for output in outputs]
-            residual = -frequencies[_index(host(batch)[piece], self.frequencies)]
+            residual = -frequencies[index_like(host(batch)[piece], self.frequencies)]
             for amplitude in amplitudes:
                 residual = residual + xp.real(amplitude) ** 2 + xp.imag(amplitude) ** 2
+            assert self.n_samples is not None
             slope = (2.0 * self.n_samples * self._scale) * residual
             yield phi, states[at], [slope * amplitude for amplitude in amplitudes]
 
     def _batch_gradient(self, x: Any, batch: Any) -> Any:
         matrices, xp = self._matrices(x), namespace(x)
-        gradients = self._penalty_gradients(matrices)
+        common = self._penalty_gradient(self._stacked(x)).reshape((self.rank, *matrices[0].shape))
+        gradients = [common[k] for k in range(self.rank)]
         for phi, psi, slopes in self._picked(matrices, batch):
             gradients = [
                 gradient + (phi.T @ (slope[:, None] * xp.conj(psi))) / len(batch)
                 for gradient, slope in zip(gradients, slopes, strict=True)
             ]
-        return self._column(gradients)
+        return self._column(xp.stack(gradients, axis=0))
 
     def sample_gradients(self, x: Any, batch: Any) -> Any:
         """Gradients of f_s, s in `batch`, stacked along a new first axis: rank one each, plus that of the penalty."""
+        x, batch = self._point(x), self._batch(batch)
         self.counts.sample_gradients += len(batch)
         matrices, xp = self._matrices(x), namespace(x)
-        common = self._column(self._penalty_gradients(matrices))
+        common = self._column(self._penalty_gradient(self._stacked(x)))
         pieces = []
         for phi, psi, slopes in self._picked(matrices, batch):
             outer = (phi[:, :, None] * xp.conj(psi)[:, None, :]).reshape((-1, self.shape[0]))
@@ -377,7 +512,7 @@ class ProcessTomography(Objective):
         c (6 R^2 + 2 max(-f_s, 0)) + lambda (8 R^2 + 4 max(1, R^2)) times ||h||^2, with c the number of settings times
         the largest eigenvalue of Psi Psi^H.
         """
-        if radius is None:
+        if radius is None or self.shots is not None:
             return super().smoothness()
         R2 = positive(radius, "radius") ** 2
         spread = len(self.design.settings) * float(np.linalg.norm(self.design.input_states(), 2)) ** 2
@@ -386,76 +521,17 @@ class ProcessTomography(Objective):
 
     def fingerprint(self) -> str:
         """Hash of measurements and settings, by which a checkpoint recognises the problem."""
-        return digest(type(self).__name__, self.design, self.shape, self.penalty, self.reduction, self.frequencies)
+        parts = type(self).__name__, self.design, self.shape, self.penalty, self.reduction, self.frequencies
+        return digest(*parts) if self.shots is None else digest(*parts, self.shots, *(self.readout or ()))
 
-    # What x means.
+    def observed(self) -> Array:
+        """The frequencies, (inputs, settings, outcomes), NumPy."""
+        return host(self.frequencies).astype(float)
 
-    def kraus(self, x: Any) -> Any:
-        """The Kraus operators M_k, (r, d, d)."""
-        return namespace(x).stack(self._matrices(x), axis=0)
-
-    def coefficients(self, x: Any) -> Any:
-        """U of the paper, (d^2, r): U_a = tr(P_a^H M) / sqrt(d), Pauli products in the order II, IX, IY, IZ, XI, ..."""
-        xp, d = namespace(x), self.design.dimension
-        rows = _index(np.arange(d), x)
-        # Row a of the diagonals holds M[c, c xor a] for all rows c.
-        diagonals = [matrix[rows[None, :], self._partner] for matrix in self._matrices(x)]
-        found = [(xp.conj(self._rows) @ diagonal[:, :, None]).reshape((-1,)) for diagonal in diagonals]
-        order = _index(pauli_order(self.design.qubits), x)
-        return xp.stack([column[order] for column in found], axis=1) / np.sqrt(d)
-
-    def variable(self, U: Any) -> Any:
-        """x from the Pauli coefficients U (d^2, r): the inverse of `coefficients`."""
-        d = self.design.dimension
-        back = _index(np.argsort(pauli_order(self.design.qubits)), U)
-        rows = _index(np.arange(d)[:, None], U)
-        matrices = []
-        for k in range(self.rank):
-            diagonals = (U[back, k].reshape((d, 1, d)) @ self._rows)[:, 0]
-            # M[c, e] stands in row a = c xor e of the diagonals, at c.
-            matrices.append(diagonals[self._partner, rows] / np.sqrt(d))
-        return self._column(matrices)
-
-    def probabilities(self, x: Any) -> Array:
-        """A_s(x) for all measurements, (inputs, settings, outcomes), as a NumPy array."""
-        return self.design.probabilities(host(self.kraus(x)))
-
-    def fidelity(self, x: Any) -> float:
-        """Process fidelity to the truth, un-normalised: linear in tr chi, so that it can exceed 1."""
-        return process_fidelity(host(x), self._truth_columns, normalised=False)
-
-    def fidelity_normalised(self, x: Any) -> float:
-        """Process fidelity to the truth once chi is scaled to the trace d of a channel; in [0, 1]."""
-        return process_fidelity(host(x), self._truth_columns)
-
-    def fidelity_qiskit(self, x: Any) -> float:
-        """What `qiskit.quantum_info.process_fidelity` says of x and the truth; equal to `fidelity`."""
-        kraus = host(self.kraus(x))
-        self._truth_columns  # noqa: B018  # says so if there is no truth
-        assert self.truth is not None
-        return conversions.process_fidelity(kraus, self.truth)
-
-    @cached_property
-    def _truth_columns(self) -> Array:
-        if self.truth is None:
-            raise ValueError("the fidelity needs the process that was measured; give truth= to from_measurements.")
-        return np.ascontiguousarray(self.truth.reshape(len(self.truth), -1).T)
-
-    def choi(self, x: Any) -> Any:
-        """The process as `qiskit.quantum_info.Choi`, as it is: not scaled to preserve the trace."""
-        return conversions.choi(host(self.kraus(x)))
-
-    def chi(self, x: Any) -> Any:
-        """The process as `qiskit.quantum_info.Chi`, chi = U U^H; its basis and scale are the paper's."""
-        return conversions.chi(host(self.coefficients(x)))
-
-    def operator(self, x: Any) -> Any:
-        """M as `qiskit.quantum_info.Operator`, for rank 1; in general not unitary."""
-        return conversions.operator(host(self.kraus(x)))
-
-
-def _index(indices: Array, like: Any) -> Any:
-    """Indices for arrays of the kind and device of `like`; of 32 bits, if they can be, for JAX may have no others."""
-    if not is_foreign(like):
-        return indices
-    return converted(indices, np.int32 if indices.max() < 2**31 else np.int64, like)
+    def with_counts(self, counts: Array, rank: int | None = None) -> ProcessTomography:
+        """The same problem with other counts (inputs, settings, outcomes), and with another rank if one is given."""
+        record = Record(self.design, counts)
+        return type(self).from_record(
+            record, readout=self.readout, rank=self.rank if rank is None else rank, truth=self.truth, like=self.like,
+            reduction=self.reduction,
+        )  # fmt: skip

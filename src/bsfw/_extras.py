@@ -1,0 +1,31 @@
+"""What an extra brings is imported when it is used; where it is lacking, one sentence says what to install."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any
+
+COMMAND = ("filelock", "jinja2", "joblib", "matplotlib", "msgspec", "plotly", "pooch", "rich", "tqdm")
+"""What the extra ``cli`` brings: the command, experiments, figures and downloads."""
+
+
+def extra(module: str, what: str) -> Any:
+    """A module of the extra ``cli``; ImportError with a sentence about `what` needs it if it is not installed."""
+    root = module.partition(".")[0]
+    if not installed(root):
+        raise ImportError(f"{what} needs {root}: pip install 'bsfw[cli]'", name=root)
+    return import_module(module)
+
+
+def installed(package: str) -> bool:
+    """Whether a package could be imported, without importing it."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):  # a finder that refuses it, a module without a specification
+        return False
+
+
+def missing() -> list[str]:
+    """What the command needs and is not installed."""
+    return [package for package in COMMAND if not installed(package)]

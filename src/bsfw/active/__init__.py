@@ -1,1 +1,0 @@
-"""Frank-Wolfe on an active set: away, pairwise and blended pairwise steps, for the solver's one loop."""

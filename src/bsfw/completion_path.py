@@ -1,0 +1,186 @@
+"""The radius of a nuclear ball, chosen on ratings that neither the fit nor the test has seen."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._arrays import Array, positive
+from ._minimize import minimize
+from ._progress import ProgressLine
+from .constraints.spectral import NuclearBall
+from .lowrank import LowRank
+from .objectives.completion import MatrixCompletion, observed
+from .results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+STEPS = 2.0 ** np.arange(-1.5, 1.6, 0.5)
+"""Default radii, relative to the one that the data suggest."""
+ACCURACY, MOST_ITERATIONS = 1e-2, 30
+"""Default end of a run: the gap relative to f of the zero matrix, or the iterations. More accuracy does not predict
+better."""
+
+
+@dataclass(frozen=True, eq=False)
+class CompletionPath:
+    """What `completion_path` found, in the order of growing radii.
+
+    Attributes
+    ----------
+    radii, rmse : array
+        The radii, and the root mean square errors on the validation set.
+    results : list of Result
+        The runs behind them.
+    best : Result
+        The run with the best radius on all observations; ``best.model`` predicts.
+    """
+
+    radii: Array
+    rmse: Array
+    results: list[Result] = field(repr=False)
+    best: Result = field(repr=False)
+
+    @property
+    def best_index(self) -> int:
+        """Where the error on the validation set is lowest (the smallest radius of equals)."""
+        return int(np.argmin(self.rmse))
+
+    @property
+    def best_radius(self) -> float:
+        """The radius with the lowest error on the validation set."""
+        return float(self.radii[self.best_index])
+
+    @property
+    def test_rmse(self) -> float:
+        """The error of `best` on the objective's own test set, which had no part in the choice; nan without one."""
+        trace = self.best.trace
+        return float(trace["test_rmse"][-1]) if "test_rmse" in trace.columns() else math.nan
+
+    def plot(self, ax: Axes | None = None, **style: Any) -> Axes:
+        """Draw the validation error against the radius, the best one marked, and return the axes (needs matplotlib)."""
+        import matplotlib.pyplot as plt
+
+        if ax is None:
+            ax = plt.subplots()[1]
+        ax.plot(self.radii, self.rmse, **{"marker": ".", **style})
+        ax.plot(
+            self.best_radius, self.rmse[self.best_index], "o", mfc="none", ms=9, label=f"best: {self.best_radius:.4g}"
+        )
+        ax.set_xscale("log")
+        ax.set_xlabel("radius")
+        ax.set_ylabel("RMSE on the validation set")
+        ax.legend()
+        return ax
+
+
+def completion_path(
+    objective: MatrixCompletion,
+    radii: Sequence[float] | None = None,
+    *,
+    validation: Any = 0.1,
+    rng: np.random.Generator | int | None = 0,
+    verbose: bool = False,
+    **options: Any,
+) -> CompletionPath:
+    """Minimise over nuclear balls of growing radius, each run started from the one before; the best predicts best.
+
+    The choice is made on a validation set; the objective's own ``test=`` set has no part in it, so that `test_rmse` of
+    what is returned is an honest error. A solution for a smaller radius lies in the larger ball: a feasible start.
+
+    Parameters
+    ----------
+    objective : MatrixCompletion
+    radii : sequence of float, optional
+        In any order. Default: seven from 0.35 to 2.8 times that of `MatrixCompletion.default_constraint`.
+    validation : float, Ratings or tuple
+        The part of the observations to set apart, drawn at random: the path is run on the others, and the best radius
+        then on all. Or other observations, on which to choose: Ratings or (rows, cols, values).
+    rng : numpy.random.Generator or int
+        Of the draw, and of the runs.
+    verbose : bool
+        A line on stderr for each radius.
+    **options
+        Of `minimize`, for each of the runs. Default: the corrective method to a gap of 1e-2 of f at zero, at most 30
+        iterations.
+
+    Returns
+    -------
+    CompletionPath
+
+    Examples
+    --------
+    >>> train, test = bsfw.datasets.load("ml-100k").split()  # doctest: +SKIP
+    >>> objective = bsfw.MatrixCompletion(train, "squared", implicit=True, test=test)  # doctest: +SKIP
+    >>> path = bsfw.completion_path(objective)  # doctest: +SKIP
+    >>> path.best_radius, path.test_rmse, path.best.model.top(196, 10)  # doctest: +SKIP
+    """
+    if not isinstance(objective, MatrixCompletion):
+        raise TypeError(f"completion_path needs a MatrixCompletion objective, got {type(objective).__name__}.")
+    for name, instead in {"x0": "each start itself", "constraint": "the sets by radii="}.items():
+        if name in options:
+            raise ValueError(f"completion_path chooses {instead}; leave out {name}=.")
+    rng = np.random.default_rng(rng)
+    fit, held_out = _parts(objective, validation, rng)
+    ordered = _radii(objective, radii)
+    options = _with_defaults(objective, options)
+    progress = ProgressLine(verbose)
+    results: list[Result] = []
+    errors: list[float] = []
+    for radius in ordered:
+        x0 = results[-1].x if results else None
+        results.append(minimize(fit, NuclearBall(radius), x0=x0, rng=rng, **options))
+        errors.append(_rmse(fit, results[-1].x, held_out))
+        progress.close(f"radius {radius:.5g}   validation RMSE {errors[-1]:.5f}   {results[-1].seconds:.1f} s")
+    best = int(np.argmin(errors))
+    if best in (0, len(ordered) - 1) and len(ordered) > 1:
+        side = "smallest" if best == 0 else "largest"
+        warnings.warn(f"the best radius, {ordered[best]:.4g}, is the {side} of those tried; try more.", stacklevel=2)
+    chosen = results[best]
+    if fit is not objective:
+        chosen = minimize(objective, NuclearBall(ordered[best]), x0=chosen.x, rng=rng, **options)
+    return CompletionPath(np.array(ordered), np.array(errors), results, chosen)
+
+
+def _parts(objective: MatrixCompletion, validation: Any, rng: np.random.Generator) -> tuple[MatrixCompletion, Any]:
+    """The objective of the path, and the observations on which to choose."""
+    if not isinstance(validation, (int, float)):
+        return objective, observed(validation, objective.size)[:3]
+    if not 0 < validation < 1:
+        raise ValueError(f"validation must be a part between 0 and 1, or observations, got {validation!r}.")
+    apart = np.zeros(objective.n_samples, dtype=bool)
+    apart[rng.permutation(objective.n_samples)[: max(1, round(validation * objective.n_samples))]] = True
+    if apart.all():
+        raise ValueError("there is one observation only, which cannot be parted; give validation=.")
+    held_out = objective.rows[apart], objective.cols[apart], objective.values[apart]
+    return objective.restricted(~apart), held_out
+
+
+def _radii(objective: MatrixCompletion, radii: Sequence[float] | None) -> list[float]:
+    if radii is None:
+        middle = objective.default_constraint()
+        assert isinstance(middle, NuclearBall)
+        return [float(step * middle.radius) for step in STEPS]
+    ordered = sorted({positive(radius, "a radius") for radius in radii})
+    if not ordered:
+        raise ValueError("there are no radii; give at least one.")
+    return ordered
+
+
+def _with_defaults(objective: MatrixCompletion, options: dict[str, Any]) -> dict[str, Any]:
+    if "method" in options:
+        return options
+    zero = LowRank.zeros(objective.shape, objective.dtype).with_intercepts(objective.first_biases)
+    gap = ACCURACY * objective.value(zero)  # type: ignore[arg-type]  # a LowRank is a variable of this objective
+    return {"method": "corrective", "max_iter": MOST_ITERATIONS, "gap_tol": gap, **options}
+
+
+def _rmse(objective: MatrixCompletion, x: LowRank, held_out: tuple[Array, Array, Array]) -> float:
+    rows, cols, values = held_out
+    return float(np.sqrt(np.mean(np.square(objective.model(x).entries(rows, cols) - values))))

@@ -1,0 +1,359 @@
+"""Newton steps on the weights of an active set: f over {x : mass(x) <= radius} in as many variables as atoms."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..._arrays import Array
+from ..._threads import one_blas_thread
+from ...objectives.linear_model import LinearModel
+from . import newton
+from .images import Images, SparseImages
+
+STEPS, MOST_STEPS, SHORT = 5, 10, 0.1
+"""Newton steps on one active set, and with those of a wrong model, which had to be shorter than this."""
+ENOUGH = 0.05
+"""The gap over the active set, relative to that over the whole set, below which the next gradient is worth more."""
+SMALL_GRAM, LARGE_GRAM, FINE = 1000, 2000, 3e-3
+"""Atoms up to which there is a Gram matrix, and up to which once the gap is at most this fraction of f."""
+PENALTY = 5.0
+"""Weight of the squared mass, in units of the mean curvature of a coordinate over the number of atoms."""
+FLOOR = 1e-6
+"""Least curvature of a sample, relative to the largest: the model stays bounded where a loss is flat."""
+PRECISION, EPOCHS = 1e-3, 200
+"""Coordinate descent ends when an epoch's decrease is this fraction of all."""
+FACES = 20
+"""Faces that are tried to solve the model exactly, each with fewer atoms than the one before."""
+RIDGE = 1e-13
+"""Added to the diagonal, relative to the trace: equal atoms make a Gram matrix singular."""
+OVERSHOT, STEEP, CAREFUL = 0.1, 0.7, 8
+"""Slope at the end of a step, relative to that at its start, that still counts as its minimum; and that tells that it
+stopped too early, which is looked at for so many trials."""
+TINY = 1e-100
+"""A change of a margin by less than this tells nothing of the curvature."""
+ARMIJO, TRIALS = 1e-4, 25
+"""Share of the decrease that the slope promises with which a step is accepted where f is not convex; and its trials."""
+ROUNDING = 1e-14
+"""A gap over the atoms below this fraction of f is rounding."""
+POLISHED = 1e-10
+"""With a gap over the atoms below this fraction of f, a model that finds nothing better says that there is nothing."""
+TRUSTED = 1e-12
+"""A Newton step that promises less than this fraction of f is taken whole: no value or slope could judge it."""
+
+
+@dataclass(frozen=True)
+class Region:
+    """{x : mass(x) <= radius}, mass(x) = sum_j w_j |x_j|, signed or x >= 0, or with equality. w comes with the atoms.
+
+    Attributes
+    ----------
+    signed, equal : bool
+        Whether coordinates have either sign, and whether the mass is fixed.
+    radius : float
+    """
+
+    signed: bool
+    equal: bool
+    radius: float
+
+    @property
+    def code(self) -> int:
+        return newton.SIGNED * self.signed + newton.EQUAL * self.equal
+
+    def gap(self, g: Array, x: Array, weights: Array) -> float:
+        """The Frank-Wolfe gap over the atoms."""
+        best = float((-np.abs(g) / weights).min() if self.signed else (g / weights).min())
+        return float(g @ x) - self.radius * (best if self.equal else min(best, 0.0))
+
+    def multiplier(self, g: Array, x: Array) -> float:
+        """-<g, x> / radius: at the optimum lambda of the penalised problem with the same x, within the gap before."""
+        found = -float(g @ x) / self.radius
+        return found if self.equal else max(0.0, found)
+
+    def slope(self, g: Array, x: Array, target: Array, weights: Array) -> float:
+        """<g, target - x>, without the cancellation that comes from g being normal to the face.
+
+        lambda times the mass is added coordinate by coordinate, and taken out again where the mass really changes.
+        """
+        multiplier = -float(g @ x) / self.radius
+        masses = weights * np.abs(x), weights * np.abs(target)
+        grown = float(masses[1].sum() - masses[0].sum())
+        grown = 0.0 if abs(grown) <= 1e-13 * self.radius else grown
+        return float((g * (target - x) + multiplier * (masses[1] - masses[0])).sum()) - multiplier * grown
+
+    def vertex(self, g: Array, weights: Array) -> Array:
+        """The atom that minimises <g, .>, as a point."""
+        keys = -np.abs(g) / weights if self.signed else g / weights
+        best, point = int(np.argmin(keys)), np.zeros(len(g))
+        if self.equal or keys[best] < 0:
+            point[best] = (-math.copysign(1.0, g[best]) if self.signed else 1.0) * self.radius / weights[best]
+        return point
+
+    def inside(self, x: Array, weights: Array) -> Array | None:
+        """x scaled to a feasible point, a convex combination with 0 if that is in the region; None if there is none."""
+        mass = float(weights @ np.abs(x))
+        if self.equal:
+            return x * (self.radius / mass) if mass > 0 else None
+        return x * (self.radius / mass) if mass > self.radius else x
+
+
+@dataclass
+class Point:
+    """Weights x of the atoms, the margins B x, and the slopes w_i phi'(z_i, y_i) there."""
+
+    x: Array
+    z: Array
+    slopes: Array
+
+
+class Corrector:
+    """Minimises a linear model over the weights of given atoms, whose images are the columns of B.
+
+    Parameters
+    ----------
+    objective : LinearModel
+        With one margin per sample.
+    region : Region
+        Of the weights.
+
+    Attributes
+    ----------
+    intercept : float or None
+        The last that was fitted, if the model has one.
+    """
+
+    def __init__(self, objective: LinearModel, region: Region) -> None:
+        self.objective, self.region, self.m = objective, region, objective.n_samples
+        self.intercept: float | None = None
+
+    def point(self, B: Images, x: Array) -> Point:
+        """The point with the weights x; counts m sample gradients."""
+        z = self._fitted(B.times(x))
+        return Point(x, z, self._slopes(z))
+
+    def _fitted(self, z: Array) -> Array:
+        """Margins with the best intercept, if the model has one: slopes then sum to zero.
+
+        The search begins where the last one ended; `intercept` is a part of a run's state.
+        """
+        if not self.objective.intercept:
+            return z
+        self.intercept = self.objective.best_intercept(z, self.intercept)
+        return z + self.intercept
+
+    def margins(self, B: Images, x: Array) -> Array:
+        """B x, with the last intercept."""
+        return B.times(x) if self.intercept is None else B.times(x) + self.intercept
+
+    def kept(self) -> dict[str, Array]:
+        """What a run's memory keeps of it."""
+        return {} if self.intercept is None else {"intercept": np.array([self.intercept])}
+
+    def restore(self, memory: dict[str, Array]) -> None:
+        if "intercept" in memory:
+            self.intercept = float(memory["intercept"][0])
+
+    def value(self, z: Array) -> float:
+        self.objective.counts.function_values += 1
+        return self.objective._sum_of_losses(z, slice(None)) / self.m
+
+    @one_blas_thread  # once more than in `Solver.run`: the first call loads the BLAS of SciPy
+    def correct(
+        self, B: Images, weights: Array, point: Point, g: Array, gap: float, value: float
+    ) -> tuple[Point, float]:
+        """Newton steps from `point` until the gap over the atoms is a fraction of `gap`; all feasible.
+
+        Parameters
+        ----------
+        B : Images
+            Of the atoms.
+        weights : array, (k,)
+            Their w.
+        point : Point
+            Where to start.
+        g : array, (k,)
+            The slopes of f in the weights there.
+        gap, value : float
+            The Frank-Wolfe gap over the whole set, and f.
+
+        Returns
+        -------
+        point : Point
+        length : float
+            Of the last step, in [0, 1].
+        """
+        columns = None
+        if isinstance(B, SparseImages) and B.shape[1] > (LARGE_GRAM if gap <= FINE * value else SMALL_GRAM):
+            columns = B.by_columns()
+        length, good, secant = 0.0, 0, None
+        multiplier = self.region.multiplier(g, point.x)
+        for step in range(MOST_STEPS):
+            g = B.adjoint(point.slopes) if step else g
+            active_gap = self.region.gap(g, point.x, weights)
+            if active_gap <= ROUNDING * value or (good and active_gap <= ENOUGH * gap):
+                break
+            curvatures = (self._curvatures(point.z) if secant is None else self._floored(secant)) / self.m
+            if columns is None:
+                target, multiplier = self._by_gram(B, curvatures, g, point.x, weights, multiplier)
+            else:
+                target, multiplier = self._by_residual(columns, curvatures, g, point.x, weights, multiplier)
+            slope = math.nan if target is None else self.region.slope(g, point.x, target, weights)
+            trusted = slope < 0 and slope >= -TRUSTED * value
+            if target is not None and not slope < 0 and active_gap <= POLISHED * value:
+                break
+            if target is None or not slope < 0:
+                # A model that misleads: a Frank-Wolfe step over the atoms instead.
+                target = self.region.vertex(g, weights)
+                slope = float(g @ (target - point.x))
+                if not slope < 0:
+                    break
+            change = B.times(target - point.x)
+            if self.objective.intercept:  # it moves along, as the model has it
+                change -= float(curvatures @ change) / float(curvatures.sum())
+            point, length, secant = self._search(point, target, change, slope, trusted)
+            if self.objective.intercept:
+                point = self._refitted(point)
+            good += secant is None
+            if good == STEPS:
+                break
+        return point, length
+
+    def _slopes(self, z: Array) -> Array:
+        self.objective.counts.sample_gradients += self.m
+        return self.objective._slopes(z, None)
+
+    def _curvatures(self, z: Array) -> Array:
+        found = self.objective._phi_second(z, self.objective.y)
+        if self.objective.sample_weight is not None:
+            found *= self.objective.sample_weight
+        return self._floored(found) if found.max() > 0 else np.full(self.m, self.objective._curvature)
+
+    def _floored(self, curvatures: Array) -> Array:
+        return np.maximum(curvatures, FLOOR * max(float(curvatures.max()), FLOOR * self.objective._curvature))
+
+    def _by_gram(
+        self, B: Images, curvatures: Array, g: Array, x: Array, weights: Array, multiplier: float
+    ) -> tuple[Array | None, float]:
+        """Minimise the model: coordinate descent to find the face, then solve on it."""
+        gram = B.gram(curvatures)
+        if self.objective.intercept:  # minimised over: its Schur complement
+            coupling = B.adjoint(curvatures) * self.m
+            gram -= np.outer(coupling, coupling) / curvatures.sum()
+        penalty = self._penalty(np.diagonal(gram), weights)
+        target, slopes = x.copy(), g.copy()
+        multiplier = newton.descend_gram(
+            self.region.code, gram, slopes, target, x, weights, self.region.radius, multiplier, penalty, PRECISION,
+            EPOCHS,
+        )  # fmt: skip
+        inside = self.region.inside(target, weights)
+        if inside is None:
+            return None, multiplier
+        return self._on_faces(gram, g + gram @ (inside - x), inside.copy(), weights, multiplier)
+
+    def _on_faces(self, gram: Array, slopes: Array, x: Array, weights: Array, multiplier: float) -> tuple[Array, float]:
+        """Minimise the model on the face of x (support, signs and mass kept); where a coordinate reaches zero on the
+        way, drop it and go on. `slopes` are those of the model at x; both are changed."""
+        from scipy.linalg.lapack import dpotrf  # what scipy.linalg puts around it costs more than a small face does
+
+        fixed = self.region.equal or multiplier > 0
+        for _ in range(FACES):
+            support = np.flatnonzero(x)
+            if not len(support):
+                break
+            lower, failed = dpotrf(newton.face_of(gram, support, RIDGE).T, lower=1, overwrite_a=1)
+            if failed:
+                break
+            multiplier, length = newton.step_on_face(
+                self.region.code, gram, lower, support, slopes, x, weights, self.region.radius, fixed
+            )
+            if length == 1.0:
+                break
+        inside = self.region.inside(x, weights)
+        assert inside is not None
+        return inside, multiplier
+
+    def _by_residual(
+        self,
+        columns: tuple[Array, Array, Array],
+        curvatures: Array,
+        g: Array,
+        x: Array,
+        weights: Array,
+        multiplier: float,
+    ) -> tuple[Array | None, float]:
+        """Minimise the model by coordinate descent, without a Gram matrix.
+
+        With an intercept held fixed, which makes the model an upper bound of the one with a free intercept.
+        """
+        entries, rows, starts = columns
+        data = entries * np.sqrt(curvatures)[rows]
+        diagonal = np.add.reduceat(np.append(data * data, 0.0), starts[:-1])
+        diagonal[np.diff(starts) == 0] = 0.0  # reduceat gives the next entry there
+        target = x.copy()
+        multiplier = newton.descend_residual(
+            self.region.code, data, rows, starts, diagonal, g, np.zeros(self.m), target, x, weights,
+            self.region.radius, multiplier, self._penalty(diagonal, weights), PRECISION, EPOCHS,
+        )  # fmt: skip
+        return self.region.inside(target, weights), multiplier
+
+    @staticmethod
+    def _penalty(diagonal: Array, weights: Array) -> float:
+        mean = float((diagonal / np.square(weights)).mean())
+        return PENALTY * mean / len(weights) if mean > 0 else 1.0
+
+    def _refitted(self, point: Point) -> Point:
+        """The same weights with the best intercept."""
+        assert self.intercept is not None
+        shift = self.objective.best_intercept(point.z, 0.0)
+        self.intercept += shift
+        return Point(point.x, point.z + shift, self._slopes(point.z + shift)) if shift != 0.0 else point
+
+    def _search(
+        self, point: Point, target: Array, change: Array, slope: float, trusted: bool
+    ) -> tuple[Point, float, Array | None]:
+        """A step towards `target`, which changes margins by `change`, the full one first.
+
+        Both ends are feasible, so is what lies between. Where f is convex, a nonpositive slope at the end proves a
+        decrease, without the rounding of values. Where it is not, values decide, or the slope once values cannot. If
+        the step has to be short, or could be much longer, the model was wrong: also returns the mean curvatures of the
+        samples along the full step, for the next model.
+        """
+        by_slope = trusted or self.objective.quasar_rho == 1.0
+        value = 0.0 if by_slope else self.value(point.z)
+        length, secant = 1.0, None
+        near, near_end, far, far_end = 0.0, slope, 0.0, 0.0
+        too_far = 0  # trials in turn: f can have a kink, as good as, where slopes tell little
+        for trial in range(TRIALS):
+            z = point.z + length * change
+            slopes = self._slopes(z)
+            end = float(slopes @ change) / self.m
+            if by_slope:
+                settled = far == 0.0 or end >= STEEP * slope or trial >= CAREFUL
+                accepted = trusted or (end <= -OVERSHOT * slope and settled)
+            else:
+                found = self.value(z)
+                accepted = found <= value + ARMIJO * length * slope or (
+                    found <= (1.0 + TRUSTED) * value and abs(end) <= -OVERSHOT * slope
+                )
+            if accepted:
+                x = target if length == 1.0 else point.x + length * (target - point.x)
+                wrong = not trusted and (length < SHORT or (length == 1.0 and end < STEEP * slope))
+                if wrong and secant is None:
+                    secant = self._secant(change, slopes - point.slopes)
+                return Point(x, z, slopes), length, secant if wrong else None
+            if trial == 0:
+                secant = self._secant(change, slopes - point.slopes)
+            if by_slope and end < 0:
+                near, near_end, too_far = length, end, 0
+            else:
+                far, far_end, too_far = length, max(end, 0.0), too_far + 1
+            share = near_end / (near_end - far_end) if far_end > 0 else 0.5
+            length = near + (far - near) * max(0.1, min(share, 0.9 / 3.0 ** max(too_far - 1, 0)))
+        return point, 0.0, secant
+
+    @staticmethod
+    def _secant(change: Array, turned: Array) -> Array:
+        return np.divide(np.abs(turned), np.abs(change), out=np.zeros(len(change)), where=np.abs(change) > TINY)

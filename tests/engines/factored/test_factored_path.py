@@ -1,0 +1,99 @@
+"""Choosing the radius by held-out ratings, and the example of the spectraplex."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from bsfw.completion_path import completion_path
+from bsfw.lowrank import LowRank
+from bsfw.objectives.completion import MatrixCompletion
+
+
+@pytest.fixture
+def objective(rng):
+    """Half of the entries of a noisy matrix of rank two, and the other half held out."""
+    shape = (40, 30)
+    true = rng.standard_normal((40, 2)) @ rng.standard_normal((2, 30))
+    rows, cols = (part.ravel() for part in np.indices(shape))
+    values = (true + rng.standard_normal(shape)).ravel()
+    seen = rng.random(values.size) < 0.5
+    test = (rows[~seen], cols[~seen], values[~seen])
+    return MatrixCompletion((rows[seen], cols[seen], values[seen], shape), "squared", test=test)
+
+
+def test_the_best_radius_is_the_one_with_the_lowest_error_on_the_validation_set(objective):
+    held_out = objective.test
+    path = completion_path(objective, [300.0, 5.0, 60.0, 60.0], validation=held_out)
+    assert path.radii.tolist() == [5.0, 60.0, 300.0]
+    assert path.best_radius == 60.0
+    assert path.best is path.results[1]
+    for result, rmse in zip(path.results, path.rmse, strict=True):
+        assert rmse == pytest.approx(objective.metrics(result.x)["test_rmse"])
+    assert path.test_rmse == pytest.approx(path.rmse[1])
+
+
+def test_the_test_set_has_no_part_in_the_choice(objective):
+    """Another test set, the same choice; and the best radius is run on all observations in the end."""
+    rows, cols, values = objective.test
+    other = MatrixCompletion(
+        (objective.rows, objective.cols, objective.values, objective.size), "squared", test=(rows, cols, -values)
+    )
+    paths = [completion_path(o, [5.0, 60.0, 300.0], rng=3) for o in (objective, other)]
+    assert np.array_equal(paths[0].rmse, paths[1].rmse)
+    assert paths[0].test_rmse != paths[1].test_rmse
+    assert paths[0].results[0].sample_gradients < paths[0].results[0].njev * objective.n_samples
+    assert paths[0].best.sample_gradients == paths[0].best.njev * objective.n_samples
+    assert paths[0].best.x.nuclear_norm() <= paths[0].best_radius * (1 + 1e-9)
+
+
+def test_each_run_starts_where_the_one_before_ended(objective):
+    path = completion_path(objective, [5.0, 60.0, 300.0], validation=objective.test, method="boosted", max_iter=20)
+    assert path.results[1].trace["value"][0] == pytest.approx(path.results[0].fun)
+
+
+def test_default_radii_surround_the_suggested_one_and_an_edge_is_told(objective, capsys):
+    path = completion_path(objective, verbose=True)
+    middle = objective.default_constraint().radius
+    assert len(path.radii) == 7
+    assert path.radii[3] == pytest.approx(middle)
+    assert "validation RMSE" in capsys.readouterr().err
+    with pytest.warns(UserWarning, match="largest of those tried"):
+        completion_path(objective, [1.0, 2.0])
+
+
+def test_a_path_can_be_drawn(objective):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    path = completion_path(objective, [20.0, 60.0, 150.0])
+    axes = path.plot()
+    assert np.array_equal(axes.lines[0].get_xdata(), path.radii)
+    assert np.array_equal(axes.lines[0].get_ydata(), path.rmse)
+    assert axes.lines[1].get_xdata()[0] == path.best_radius
+
+
+def test_bad_paths_are_refused_in_a_sentence(objective):
+    with pytest.raises(TypeError, match="MatrixCompletion"):
+        completion_path(None, [1.0])
+    with pytest.raises(ValueError, match="part between"):
+        completion_path(objective, [1.0], validation=1.5)
+    with pytest.raises(ValueError, match="cannot be parted"):
+        completion_path(MatrixCompletion((np.array([0]), np.array([0]), np.ones(1), (2, 2))), [1.0])
+    with pytest.raises(ValueError, match="radius"):
+        completion_path(objective, [1.0, 0.0])
+    with pytest.raises(ValueError, match="no radii"):
+        completion_path(objective, [])
+    with pytest.raises(ValueError, match="x0"):
+        completion_path(objective, [1.0], x0=np.zeros((40, 30)))
+
+
+def test_the_max_cut_example_cuts_more_than_chance_and_stays_low_rank(capsys):
+    script = Path(__file__).parents[3] / "examples" / "max_cut.py"
+    result, size, signs, edges = runpy.run_path(str(script))["main"](nodes=120, max_iter=80)
+    assert isinstance(result.x, LowRank)
+    assert result.x.hermitian
+    assert np.isclose(result.x.trace(), 120)
+    assert size == np.count_nonzero(signs[edges[:, 0]] != signs[edges[:, 1]])
+    assert size > 0.68 * len(edges)  # half of them by lot
+    assert "edges are cut" in capsys.readouterr().out

@@ -1,0 +1,156 @@
+"""Calls in another process, with limits on time and memory: a segfault, a hang or 4 GB are seen, and by whose call.
+
+One process serves many calls, for imports and compiled code take seconds to load; after a crash or a hang a new one is
+started, and the call to blame is the one that was not answered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a call.
+
+    Attributes
+    ----------
+    kind : {"returned", "raised", "crash", "hang"}
+    answer : Any
+        What it returned, as JSON values.
+    error, text, place : str
+        Of what was raised: the name of the type, the message, and the line of bsfw. Of a crash: the signal, and the
+        end of what was printed to stderr.
+    bases : tuple of str
+        Names of the type raised and of all its bases.
+    """
+
+    kind: str
+    answer: Any = None
+    error: str = ""
+    text: str = ""
+    place: str = ""
+    bases: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether it is a ValueError or a TypeError, or says that a file is not what it should be, in a sentence."""
+        known = {"ValueError", "TypeError", "ImportError", "OSError", "UsersOwnError"}
+        return self.kind == "raised" and bool(known & set(self.bases)) and len(self.text.split()) >= 4
+
+    @property
+    def acceptable(self) -> bool:
+        return self.kind == "returned" or self.refused
+
+
+class Sandbox:
+    """A process for calls ``sandbox.call("module:function", argument, ...)``, of functions that return JSON values.
+
+    Parameters
+    ----------
+    seconds : float
+        Without an answer for so long, a call hangs.
+    megabytes : int
+        That a call may take beyond what the imports took; then it meets a MemoryError.
+    modules : tuple of str
+        Imported before the first call.
+    environment : dict, optional
+        Further environment variables.
+    """
+
+    def __init__(
+        self,
+        seconds: float = 60.0,
+        megabytes: int = 1500,
+        modules: tuple[str, ...] = ("bsfw",),
+        environment: dict[str, str] | None = None,
+    ) -> None:
+        self.seconds, self.megabytes, self.modules = seconds, megabytes, modules
+        self.environment = environment or {}
+        self.starts = 0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._unread = b""
+
+    def __enter__(self) -> Sandbox:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            for stream in (self._process.stdin, self._process.stdout):
+                assert stream is not None
+                stream.close()
+            self._errors.close()
+            self._process = None
+
+    def call(self, target: str, *arguments: Any) -> Outcome:
+        """Call the function `target`, "module:function", and say what became of it."""
+        if self._process is None:
+            self._start()
+        assert self._process is not None
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps([target, arguments]).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            return self._gone()
+        return self._answer(self.seconds)
+
+    def _start(self) -> None:
+        self.starts += 1
+        self._unread = b""
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
+        paths = [str(HERE), *(path for path in sys.path if path)]
+        self._process = subprocess.Popen(
+            [sys.executable, str(HERE / "hostile_worker.py"), str(self.megabytes), *self.modules],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths), **self.environment},
+        )
+        ready = self._answer(600.0)
+        if ready.kind != "ready":
+            raise RuntimeError(f"the sandbox did not start: {ready}")
+
+    def _answer(self, seconds: float) -> Outcome:
+        assert self._process is not None
+        assert self._process.stdout is not None
+        pipe = self._process.stdout.fileno()
+        while b"\n" not in self._unread:
+            if not select.select([pipe], [], [], seconds)[0]:
+                self.close()
+                return Outcome("hang", error="hang", text=f"no answer within {seconds:g} s")
+            read = os.read(pipe, 2**16)
+            if not read:
+                return self._gone()
+            self._unread += read
+        line, _, self._unread = self._unread.partition(b"\n")
+        fields = json.loads(line)
+        return Outcome(**{**fields, "bases": tuple(fields.get("bases", ()))})
+
+    def _gone(self) -> Outcome:
+        assert self._process is not None
+        code = self._process.wait()
+        self._errors.seek(0)
+        said = self._errors.read().decode(errors="replace")[-2000:]
+        self.close()
+        name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+        return Outcome("crash", error=name, text=said)

@@ -1,0 +1,73 @@
+"""The harness of hostile calls over the whole public surface, and damaged files: none of these ends the process.
+
+In processes of their own with limits on time and memory. `scripts/fuzz` makes more of them.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import hostile_calls
+import hostile_parsers
+import pytest
+from hostile_campaign import ENVIRONMENT, Summary, campaign
+from hostile_sandbox import Sandbox
+
+CRASHES = ("SIG", "hang")
+"""What no call may end in. That each refusal is a ValueError or TypeError with a sentence is not so yet everywhere:
+`scripts/fuzz` lists what is left."""
+KNOWN = {
+    line.strip() for line in (Path(__file__).parent / "known.txt").read_text().splitlines() if line[:1] not in ("", "#")
+}
+"""What is known and waits to be mended; to be made shorter only."""
+FEW = 0.75
+"""Of the names must have recipes with which their call works, or the harness tests nothing but refusals."""
+
+
+def offenders(source: str, cases: int) -> dict[str, str]:
+    found = campaign(source, Summary(0, 0), cases)
+    print(found.table())
+    return {
+        key: f"case {one.number}, {one.call}: {one.text}"
+        for key, one in found.offenders.items()
+        if any(word in key for word in CRASHES)
+    }
+
+
+def test_damaged_files_are_read_or_refused() -> None:
+    found = offenders("hostile_parsers", hostile_parsers.cases(turns=60))
+    assert {key: text for key, text in found.items() if key not in KNOWN} == {}
+
+
+@pytest.mark.parametrize("kind", hostile_parsers.PARSERS)
+def test_sound_files_are_read(kind: str) -> None:
+    with Sandbox(modules=("hostile_parsers",), environment=ENVIRONMENT) as sandbox:
+        assert sandbox.call("hostile_parsers:works", kind).answer is True
+
+
+def test_the_recipes_are_sound() -> None:
+    names = sorted(hostile_calls.surface())
+    with Sandbox(modules=("hostile_calls",), environment=ENVIRONMENT) as sandbox:
+        failed = [name for name in names if sandbox.call("hostile_calls:works", name, True).kind != "returned"]
+    assert len(failed) <= (1.0 - FEW) * len(names), failed
+
+
+def test_every_public_name_has_its_turn() -> None:
+    import bsfw
+
+    names = set(hostile_calls.surface())
+    assert {"minimize", "Logistic", "Logistic.value", "L1Ball.lmo", "datasets.read_libsvm", "resume"} <= names
+    callables = [name for name in bsfw.__all__ if callable(getattr(bsfw, name))]
+    assert len([name for name in callables if name in names]) >= 0.85 * len(callables)  # the others are abstract
+
+
+def test_a_crash_a_hang_and_too_much_memory_are_seen() -> None:
+    with Sandbox(seconds=3.0, megabytes=300, modules=("hostile_faults",)) as sandbox:
+        assert sandbox.call("hostile_faults:crash").error == "SIGSEGV"
+        assert sandbox.call("hostile_faults:sound").answer == 1
+        assert sandbox.call("hostile_faults:hang").kind == "hang"
+        assert sandbox.call("hostile_faults:memory").error == "MemoryError"
+        assert sandbox.call("hostile_faults:sound").answer == 1
+        assert not sandbox.call("hostile_faults:short").acceptable
+        assert sandbox.call("hostile_faults:sentence").acceptable
+        assert sandbox.starts == 3
