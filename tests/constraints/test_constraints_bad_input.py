@@ -1,7 +1,9 @@
 """Bad input, each with its own sentence."""
 
+import networkx as nx
 import numpy as np
 import pytest
+from scipy import sparse
 
 from bsfw.constraints import (
     Birkhoff,
@@ -113,6 +115,21 @@ def test_radius_must_be_positive_and_finite(make, radius):
             "from node 0 to node 2, as demand number 1",
         ),
         (lambda: PathPolytope([(0, 1), (1, 0)], [(0, 1, 1.0), (0, 7, 1.0)]), "no path leads from node 0 to node 7"),
+        (lambda: PathPolytope(None, [(0, 1, 1.0)]), "edges must be a nonempty list of pairs.*got None"),
+        (lambda: PathPolytope([("a", 1.5)], [("a", 1.5, 1.0)]), "got the node 1.5"),
+        (lambda: PathPolytope([("a", "b", "c")], [("a", "b", 1.0)]), "edges must be a nonempty list of pairs"),
+        (
+            lambda: PathPolytope([("a", "b")], [("a", "x", 1.0)]),
+            "demand number 0 names 'x', which is no node.*'a', 'b'",
+        ),
+        (lambda: PathPolytope([("a", "b")], [("a", "b")]), "but number 0 is .'a', 'b'."),
+        (lambda: PathPolytope([("a", "b")], [("a", "b", "much")]), "demands must be a nonempty list"),
+        (lambda: PathPolytope([("a", "b")], None), "demands must be a nonempty list"),
+        (lambda: PathPolytope([("a", "b")], [("b", "a", 1.0)]), "no path leads from node 'b' to node 'a'"),
+        (lambda: PathPolytope([(0, 1)], [("a", "b", 1.0)]), "numbers as the nodes of edges are"),
+        (lambda: PathPolytope(sparse.csr_array((2, 3)), [(0, 1, 1.0)]), "got one of shape .2, 3. with 0 entries"),
+        (lambda: PathPolytope(nx.path_graph(3), [(0, 1, 1.0)]), "undirected.*to_directed"),
+        (lambda: PathPolytope(nx.DiGraph(), [(0, 1, 1.0)]), "got a graph without edges"),
         (lambda: Product([]), "blocks is empty"),
         (lambda: Product([L1Ball(1.0)]), "blocks.0. must be a pair .constraint, shape."),
         (lambda: Product([(3, L1Ball(1.0))]), "blocks.0. must be a pair"),

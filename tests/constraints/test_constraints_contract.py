@@ -97,7 +97,7 @@ def directions(constraint, shape, dtype, count, seed=0):
     rng = np.random.default_rng(seed)
     for k in range(count):
         g = rng.standard_normal(shape) if k % 2 else rng.integers(-1, 2, shape).astype(float)
-        if isinstance(constraint, PathPolytope) and not constraint._acyclic:
+        if isinstance(constraint, PathPolytope) and constraint.suggested_rounds == 1:
             g = np.abs(g)  # no negative cycles
         if dtype.kind == "c":
             g = g + 1j * (rng.standard_normal(shape) if k % 2 else rng.integers(-1, 2, shape))

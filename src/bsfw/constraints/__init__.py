@@ -3,8 +3,8 @@
 from .balls import Box, L1Ball, L2Ball, LinfBall, LpBall
 from .base import Constraint
 from .ellipsoid import Ellipsoid
+from .flows import PathPolytope
 from .oracle import Oracle
-from .paths import PathPolytope
 from .permutations import Birkhoff, Permutahedron
 from .polytopes import ConvexHull, Polytope
 from .product import Product
