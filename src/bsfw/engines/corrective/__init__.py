@@ -10,17 +10,16 @@ from ... import kernels
 from ...constraints.balls import L1Ball
 from ...constraints.simplex import Simplex
 from ...objectives.linear_model import LinearModel
-from ...objectives.multinomial import Multinomial
 from ...plan import Plan
 from ..base import Engine, Offer
 
 
 def _refusal(plan: Plan) -> str | None:
     objective = plan.objective
-    if not isinstance(objective, LinearModel) or isinstance(objective, Multinomial):
+    if not isinstance(objective, LinearModel):
         return (
-            "the corrective method needs a linear model with one margin per sample, such as Logistic, but the "
-            f"objective is {type(objective).__name__}; use method='boosted' alone."
+            "the corrective method needs a linear model, such as Logistic or Multinomial, but the objective is "
+            f"{type(objective).__name__}; use method='boosted' alone."
         )
     if not kernels.available():
         return "the corrective method needs compiled code, but NUMBA_DISABLE_JIT switches Numba off."

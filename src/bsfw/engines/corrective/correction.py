@@ -9,9 +9,9 @@ import numpy as np
 
 from ..._arrays import Array
 from ..._threads import one_blas_thread
-from ...objectives.linear_model import LinearModel
 from . import newton
 from .images import Images, SparseImages
+from .outer import Outer, Point
 
 STEPS, MOST_STEPS, SHORT = 5, 10, 0.1
 """Newton steps on one active set, and with those of a wrong model, which had to be shorter than this."""
@@ -21,8 +21,6 @@ SMALL_GRAM, LARGE_GRAM, FINE = 1000, 2000, 3e-3
 """Atoms up to which there is a Gram matrix, and up to which once the gap is at most this fraction of f."""
 PENALTY = 5.0
 """Weight of the squared mass, in units of the mean curvature of a coordinate over the number of atoms."""
-FLOOR = 1e-6
-"""Least curvature of a sample, relative to the largest: the model stays bounded where a loss is flat."""
 PRECISION, EPOCHS = 1e-3, 200
 """Coordinate descent ends when an epoch's decrease is this fraction of all."""
 FACES = 20
@@ -32,8 +30,6 @@ RIDGE = 1e-13
 OVERSHOT, STEEP, CAREFUL = 0.1, 0.7, 8
 """Slope at the end of a step, relative to that at its start, that still counts as its minimum; and that tells that it
 stopped too early, which is looked at for so many trials."""
-TINY = 1e-100
-"""A change of a margin by less than this tells nothing of the curvature."""
 ARMIJO, TRIALS = 1e-4, 25
 """Share of the decrease that the slope promises with which a step is accepted where f is not convex; and its trials."""
 ROUNDING = 1e-14
@@ -100,65 +96,24 @@ class Region:
         return x * (self.radius / mass) if mass > self.radius else x
 
 
-@dataclass
-class Point:
-    """Weights x of the atoms, the margins B x, and the slopes w_i phi'(z_i, y_i) there."""
-
-    x: Array
-    z: Array
-    slopes: Array
-
-
 class Corrector:
-    """Minimises a linear model over the weights of given atoms, whose images are the columns of B.
+    """Minimises an objective over the weights of given atoms, whose images are the columns of B.
 
     Parameters
     ----------
-    objective : LinearModel
-        With one margin per sample.
+    outer : Outer
+        The objective as a function of images.
     region : Region
         Of the weights.
-
-    Attributes
-    ----------
-    intercept : float or None
-        The last that was fitted, if the model has one.
     """
 
-    def __init__(self, objective: LinearModel, region: Region) -> None:
-        self.objective, self.region, self.m = objective, region, objective.n_samples
-        self.intercept: float | None = None
+    def __init__(self, outer: Outer, region: Region) -> None:
+        self.outer, self.region = outer, region
 
     def point(self, B: Images, x: Array) -> Point:
-        """The point with the weights x; counts m sample gradients."""
-        z = self._fitted(B.times(x))
-        return Point(x, z, self._slopes(z))
-
-    def _fitted(self, z: Array) -> Array:
-        """Margins with the best intercept, if the model has one: slopes then sum to zero.
-
-        The search begins where the last one ended; `intercept` is a part of a run's state.
-        """
-        if not self.objective.intercept:
-            return z
-        self.intercept = self.objective.best_intercept(z, self.intercept)
-        return z + self.intercept
-
-    def margins(self, B: Images, x: Array) -> Array:
-        """B x, with the last intercept."""
-        return B.times(x) if self.intercept is None else B.times(x) + self.intercept
-
-    def kept(self) -> dict[str, Array]:
-        """What a run's memory keeps of it."""
-        return {} if self.intercept is None else {"intercept": np.array([self.intercept])}
-
-    def restore(self, memory: dict[str, Array]) -> None:
-        if "intercept" in memory:
-            self.intercept = float(memory["intercept"][0])
-
-    def value(self, z: Array) -> float:
-        self.objective.counts.function_values += 1
-        return self.objective._sum_of_losses(z, slice(None)) / self.m
+        """The point with the weights x and the best intercept; counts a gradient."""
+        z = self.outer.fitted(B.times(x))
+        return Point(x, z, self.outer.slopes(z))
 
     @one_blas_thread  # once more than in `Solver.run`: the first call loads the BLAS of SciPy
     def correct(
@@ -195,11 +150,12 @@ class Corrector:
             active_gap = self.region.gap(g, point.x, weights)
             if active_gap <= ROUNDING * value or (good and active_gap <= ENOUGH * gap):
                 break
-            curvatures = (self._curvatures(point.z) if secant is None else self._floored(secant)) / self.m
+            model = self.outer.model(point.z, secant)
             if columns is None:
-                target, multiplier = self._by_gram(B, curvatures, g, point.x, weights, multiplier)
+                gram = self.outer.gram(B, model)
+                target, multiplier = self._by_gram(gram, g, point.x, weights, multiplier)
             else:
-                target, multiplier = self._by_residual(columns, curvatures, g, point.x, weights, multiplier)
+                target, multiplier = self._by_residual(columns, model, g, point.x, weights, multiplier)
             slope = math.nan if target is None else self.region.slope(g, point.x, target, weights)
             trusted = slope < 0 and slope >= -TRUSTED * value
             if target is not None and not slope < 0 and active_gap <= POLISHED * value:
@@ -210,38 +166,20 @@ class Corrector:
                 slope = float(g @ (target - point.x))
                 if not slope < 0:
                     break
-            change = B.times(target - point.x)
-            if self.objective.intercept:  # it moves along, as the model has it
-                change -= float(curvatures @ change) / float(curvatures.sum())
+            change = self.outer.follow(B.times(target - point.x), model)
             point, length, secant = self._search(point, target, change, slope, trusted)
-            if self.objective.intercept:
-                point = self._refitted(point)
+            point = self.outer.refitted(point)
             good += secant is None
             if good == STEPS:
                 break
         return point, length
 
-    def _slopes(self, z: Array) -> Array:
-        self.objective.counts.sample_gradients += self.m
-        return self.objective._slopes(z, None)
-
-    def _curvatures(self, z: Array) -> Array:
-        found = self.objective._phi_second(z, self.objective.y)
-        if self.objective.sample_weight is not None:
-            found *= self.objective.sample_weight
-        return self._floored(found) if found.max() > 0 else np.full(self.m, self.objective._curvature)
-
-    def _floored(self, curvatures: Array) -> Array:
-        return np.maximum(curvatures, FLOOR * max(float(curvatures.max()), FLOOR * self.objective._curvature))
-
     def _by_gram(
-        self, B: Images, curvatures: Array, g: Array, x: Array, weights: Array, multiplier: float
+        self, gram: Array | None, g: Array, x: Array, weights: Array, multiplier: float
     ) -> tuple[Array | None, float]:
         """Minimise the model: coordinate descent to find the face, then solve on it."""
-        gram = B.gram(curvatures)
-        if self.objective.intercept:  # minimised over: its Schur complement
-            coupling = B.adjoint(curvatures) * self.m
-            gram -= np.outer(coupling, coupling) / curvatures.sum()
+        if gram is None:
+            return None, multiplier
         penalty = self._penalty(np.diagonal(gram), weights)
         target, slopes = x.copy(), g.copy()
         multiplier = newton.descend_gram(
@@ -294,7 +232,7 @@ class Corrector:
         diagonal[np.diff(starts) == 0] = 0.0  # reduceat gives the next entry there
         target = x.copy()
         multiplier = newton.descend_residual(
-            self.region.code, data, rows, starts, diagonal, g, np.zeros(self.m), target, x, weights,
+            self.region.code, data, rows, starts, diagonal, g, np.zeros(self.outer.m), target, x, weights,
             self.region.radius, multiplier, self._penalty(diagonal, weights), PRECISION, EPOCHS,
         )  # fmt: skip
         return self.region.inside(target, weights), multiplier
@@ -303,13 +241,6 @@ class Corrector:
     def _penalty(diagonal: Array, weights: Array) -> float:
         mean = float((diagonal / np.square(weights)).mean())
         return PENALTY * mean / len(weights) if mean > 0 else 1.0
-
-    def _refitted(self, point: Point) -> Point:
-        """The same weights with the best intercept."""
-        assert self.intercept is not None
-        shift = self.objective.best_intercept(point.z, 0.0)
-        self.intercept += shift
-        return Point(point.x, point.z + shift, self._slopes(point.z + shift)) if shift != 0.0 else point
 
     def _search(
         self, point: Point, target: Array, change: Array, slope: float, trusted: bool
@@ -321,20 +252,20 @@ class Corrector:
         the step has to be short, or could be much longer, the model was wrong: also returns the mean curvatures of the
         samples along the full step, for the next model.
         """
-        by_slope = trusted or self.objective.quasar_rho == 1.0
-        value = 0.0 if by_slope else self.value(point.z)
+        by_slope = trusted or self.outer.convex
+        value = 0.0 if by_slope else self.outer.value(point.z)
         length, secant = 1.0, None
         near, near_end, far, far_end = 0.0, slope, 0.0, 0.0
         too_far = 0  # trials in turn: f can have a kink, as good as, where slopes tell little
         for trial in range(TRIALS):
             z = point.z + length * change
-            slopes = self._slopes(z)
-            end = float(slopes @ change) / self.m
+            slopes = self.outer.slopes(z)
+            end = float(slopes @ change) / self.outer.m
             if by_slope:
                 settled = far == 0.0 or end >= STEEP * slope or trial >= CAREFUL
                 accepted = trusted or (end <= -OVERSHOT * slope and settled)
             else:
-                found = self.value(z)
+                found = self.outer.value(z)
                 accepted = found <= value + ARMIJO * length * slope or (
                     found <= (1.0 + TRUSTED) * value and abs(end) <= -OVERSHOT * slope
                 )
@@ -342,10 +273,10 @@ class Corrector:
                 x = target if length == 1.0 else point.x + length * (target - point.x)
                 wrong = not trusted and (length < SHORT or (length == 1.0 and end < STEEP * slope))
                 if wrong and secant is None:
-                    secant = self._secant(change, slopes - point.slopes)
+                    secant = self.outer.secant(change, slopes - point.slopes)
                 return Point(x, z, slopes), length, secant if wrong else None
             if trial == 0:
-                secant = self._secant(change, slopes - point.slopes)
+                secant = self.outer.secant(change, slopes - point.slopes)
             if by_slope and end < 0:
                 near, near_end, too_far = length, end, 0
             else:
@@ -353,7 +284,3 @@ class Corrector:
             share = near_end / (near_end - far_end) if far_end > 0 else 0.5
             length = near + (far - near) * max(0.1, min(share, 0.9 / 3.0 ** max(too_far - 1, 0)))
         return point, 0.0, secant
-
-    @staticmethod
-    def _secant(change: Array, turned: Array) -> Array:
-        return np.divide(np.abs(turned), np.abs(change), out=np.zeros(len(change)), where=np.abs(change) > TINY)

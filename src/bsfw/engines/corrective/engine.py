@@ -13,15 +13,19 @@ from ...active_set import ActiveSet
 from ...boosting import Direction
 from ...constraints.one_hot import OneHotConstraint, OneHotKind
 from ...kernels import passes
+from ...objectives.base import Counts
 from ...objectives.linear_model import LinearModel
+from ...objectives.multinomial import Multinomial
 from ...plan import Plan
 from ...state import State
 from ...steps import Move
 from ...vertices import OneHot
 from ..base import Engine
 from ..starts import start_on_arrays
-from .correction import Corrector, Point, Region
+from .correction import Corrector, Region
+from .classes import DenseColumns, SparseColumns
 from .images import DenseImages, Images, SparseImages
+from .outer import Point, outer_of
 
 LEAST_ROUNDS, FIRST_ROUNDS, MIN_GAIN = 16, 64, 1e-6
 """K of Boost is at least the first, and twice as large as the active set; with many coordinates at least the second.
@@ -54,15 +58,16 @@ class CorrectiveEngine(Engine):
         super().__init__(plan, state)
         assert isinstance(plan.objective, LinearModel) and isinstance(plan.constraint, OneHotConstraint)
         self.objective, self.constraint = plan.objective, plan.constraint
-        self.f = plan.objective  # the corrector keeps the intercept
+        self.f = plan.objective  # F keeps the intercept
         self.n, self.m = plan.dimension, self.objective.n_samples
         kind, weights = self.constraint.one_hot_rule()
         self._weights = weights
-        self.corrector = Corrector(self.objective, Region(*_REGIONS[kind], self.constraint.radius))
+        self.outer = outer_of(self.objective)
+        self.corrector = Corrector(self.outer, Region(*_REGIONS[kind], self.constraint.radius))
         if "active.weights" in state.memory:
             self.active = ActiveSet.from_arrays(state.memory)
             self._by_columns = bool(state.memory["by_columns"][0])
-            self.corrector.restore(state.memory)
+            self.outer.restore(state.memory)
         else:
             x = np.asarray(state.x, dtype=np.float64).ravel()
             support = np.flatnonzero(x)
@@ -87,8 +92,7 @@ class CorrectiveEngine(Engine):
     def _look(self, state: State) -> Direction | None:
         """Full gradient, exact gap and Boost."""
         self._point = self.corrector.point(self._images, self._x[self._coordinates])
-        self._value = self.corrector.value(self._point.z)
-        self.objective.counts.full_gradients += 1
+        self._value = self.outer.value(self._point.z)
         self._g = self._gradient(self._point.slopes)
         if not np.isfinite(self._g).all():
             return None
@@ -118,7 +122,7 @@ class CorrectiveEngine(Engine):
     def publish(self, state: State) -> None:
         """Write x as an array into the state, and the active set into its memory. O(n)."""
         state.x = self._x.astype(self.objective.dtype).reshape(self.plan.shape)
-        kept = {**self.active.to_arrays(), **self.corrector.kept()}
+        kept = {**self.active.to_arrays(), **self.outer.kept()}
         state.memory = {**kept, "by_columns": np.array([self._by_columns])}
 
     def estimate(self, state: State) -> Array:
@@ -162,6 +166,8 @@ class CorrectiveEngine(Engine):
         which the next ones are picked; which way they came does not change a bit of them.
         """
         A = self.objective.A
+        if isinstance(self.objective, Multinomial):
+            return self._pick_classes(coordinates)
         if isinstance(A, np.ndarray):
             return DenseImages(A[:, coordinates].astype(np.float64))
         if self._by_columns:
@@ -174,6 +180,14 @@ class CorrectiveEngine(Engine):
             self._pooled = SparseImages.columns_of(A.data, A.indices, A.indptr, self.n, self._pool, room)
         pooled, places = self._pooled, np.searchsorted(self._pool, coordinates)
         return SparseImages.columns_of(pooled.data, pooled.indices, pooled.indptr, len(self._pool), places, self._room)
+
+    def _pick_classes(self, coordinates: Array) -> Images:
+        """The same where a coordinate is a feature and a class."""
+        count = self.plan.shape[1]
+        features, classes = np.divmod(coordinates, count)
+        if isinstance(self.objective.A, np.ndarray):
+            return DenseColumns(self.objective.A[:, features].astype(np.float64), classes, count)
+        return SparseColumns(SparseImages.of(self.objective.columns[:, features]), classes, count)
 
     @cached_property
     def _room(self) -> tuple[Array, Array]:
@@ -189,16 +203,18 @@ class CorrectiveEngine(Engine):
     def _active_slopes(self) -> Array:
         """The derivatives of f in the active coordinates, in float64."""
         if self._point is None:
-            z = self.corrector.margins(self._images, self._x[self._coordinates])
-            return self._images.adjoint(self.objective._slopes(z, None))
-        if isinstance(self._images, DenseImages):
+            z = self.outer.shifted(self._images.times(self._x[self._coordinates]))
+            with self.objective.counting(Counts()):  # for the result, no part of the algorithm
+                return self._images.adjoint(self.outer.slopes(z))
+        if isinstance(self.objective.A, np.ndarray):
             return self._images.adjoint(self._point.slopes)  # the gradient may be in float32
         return np.asarray(self._g[self._coordinates])
 
     def _gradient(self, slopes: Array) -> Array:
         A = self.objective.A
-        if isinstance(A, np.ndarray):
-            return np.asarray(self.objective.combine_rows(slopes), dtype=np.float64) / self.m
+        if isinstance(A, np.ndarray) or isinstance(self.objective, Multinomial):
+            return self.outer.gradient(slopes).ravel()
+        self.objective.counts.full_gradients += 1
         g = np.empty(self.n)
         if self._by_columns:
             columns = self.objective.columns

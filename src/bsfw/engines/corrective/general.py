@@ -11,14 +11,17 @@ from ..._arrays import Array
 from ...active_set import ActiveSet, as_atom
 from ...boosting import Direction
 from ...objectives.linear_model import LinearModel
+from ...objectives.multinomial import Multinomial
 from ...plan import Plan
 from ...state import State
 from ...steps import Move
 from ..base import Engine
 from ..starts import start_on_arrays
-from .correction import Corrector, Point, Region
+from .classes import DenseClasses
+from .correction import Corrector, Region
 from .engine import LEAST_ROUNDS, MIN_GAIN
-from .images import DenseImages
+from .images import DenseImages, Images
+from .outer import Point, outer_of
 
 
 class HullEngine(Engine):
@@ -38,16 +41,17 @@ class HullEngine(Engine):
     def __init__(self, plan: Plan, state: State) -> None:
         super().__init__(plan, state)
         assert isinstance(plan.objective, LinearModel)
-        self.f = self.objective = plan.objective  # the corrector keeps the intercept
-        self.corrector = Corrector(self.objective, Region(signed=False, equal=True, radius=1.0))
+        self.f = self.objective = plan.objective  # F keeps the intercept
+        self.outer = outer_of(self.objective)
+        self.corrector = Corrector(self.outer, Region(signed=False, equal=True, radius=1.0))
         self.rounds = plan.constraint.suggested_rounds
         self.active: ActiveSet | None = None
         self._x = np.asarray(state.x, dtype=np.float64)
         self._by_key: dict[str, Array] = {}
-        self._images = DenseImages(self._image(self._x)[:, None])
+        self._images = self._stacked([self.outer.image(self._x)])
         if "active.weights" in state.memory:
             self.active = ActiveSet.from_arrays(state.memory)
-            self.corrector.restore(state.memory)
+            self.outer.restore(state.memory)
             self._renew()
         self._point: Point | None = None
         self._value = math.nan
@@ -62,10 +66,8 @@ class HullEngine(Engine):
         """Full gradient, exact gap and Boost."""
         weights = np.ones(1) if self.active is None else self.active.weights
         self._point = self.corrector.point(self._images, weights)
-        self._value = self.corrector.value(self._point.z)
-        self.objective.counts.full_gradients += 1
-        slopes = self._point.slopes / self.objective.n_samples
-        self._g = np.asarray(self.objective.combine_rows(slopes), dtype=np.float64)
+        self._value = self.outer.value(self._point.z)
+        self._g = self.outer.gradient(self._point.slopes)
         if not np.isfinite(self._g).all():
             return None
         rounds = min(self.rounds, max(LEAST_ROUNDS, len(weights)))
@@ -98,7 +100,7 @@ class HullEngine(Engine):
         """Write x as an array into the state, and the active set into its memory."""
         state.x = self._x.astype(self.objective.dtype)
         if self.active is not None:
-            state.memory = {**self.active.to_arrays(), **self.corrector.kept()}
+            state.memory = {**self.active.to_arrays(), **self.outer.kept()}
 
     def estimate(self, state: State) -> Array:
         """The gradient."""
@@ -108,15 +110,20 @@ class HullEngine(Engine):
         """Fields of the result: the active set. A set without a radius has no multiplier."""
         return {"active_set": self.active}
 
-    def _image(self, point: Array) -> Array:
-        return np.asarray(self.objective.margins(point), dtype=np.float64)
+    def _stacked(self, images: list[Array]) -> Images:
+        columns = np.column_stack(images)
+        if isinstance(self.objective, Multinomial):
+            return DenseClasses(columns.reshape(self.outer.m, -1, len(images)))
+        return DenseImages(columns)
 
     def _renew(self) -> None:
         """x and the images of the atoms, in their order; those that are known are not computed again."""
         assert self.active is not None
         self._by_key = {
-            key: self._by_key[key] if key in self._by_key else self._image(self.active.atom(position).dense(np.float64))
+            key: self._by_key[key]
+            if key in self._by_key
+            else self.outer.image(self.active.atom(position).dense(np.float64))
             for position, key in enumerate(self.active.keys)
         }
-        self._images = DenseImages(np.column_stack(list(self._by_key.values())))
+        self._images = self._stacked(list(self._by_key.values()))
         self._x = self.active.point()

@@ -13,7 +13,13 @@ from . import newton
 
 
 class Images(ABC):
-    """B with a column for each atom, (m, k), in float64."""
+    """B with a column for each atom, (m, k), in float64; in `classes` (m c, k).
+
+    Attributes
+    ----------
+    shape : tuple of int
+        The numbers of samples and of atoms, (m, k).
+    """
 
     shape: tuple[int, int]
 
@@ -26,8 +32,8 @@ class Images(ABC):
         """B^T coefficients / m."""
 
     @abstractmethod
-    def gram(self, curvatures: Array) -> Array:
-        """B^T diag(curvatures) B."""
+    def gram(self, curvatures: Any) -> Array:
+        """B^T H B, where H is diag(curvatures), or what the images of a kind of their own take for it."""
 
 
 class DenseImages(Images):
@@ -42,7 +48,7 @@ class DenseImages(Images):
     def adjoint(self, coefficients: Array) -> Array:
         return (self.array.T @ coefficients) / self.shape[0]
 
-    def gram(self, curvatures: Array) -> Array:
+    def gram(self, curvatures: Any) -> Array:
         scaled = self.array * np.sqrt(curvatures)[:, None]
         return np.asarray(scaled.T @ scaled)
 
@@ -91,7 +97,7 @@ class SparseImages(Images):
         rows_adjoint(self.data, self.indices, self.indptr, coefficients, 1.0 / self.shape[0], out)
         return out
 
-    def gram(self, curvatures: Array) -> Array:
+    def gram(self, curvatures: Any) -> Array:
         out = np.empty((self.shape[1], self.shape[1]))
         newton.gram_of_rows(self.data, self.indices, self.indptr, curvatures, out)
         return out

@@ -64,11 +64,51 @@ def gram_of_rows(data, indices, indptr, curvatures, gram):
             value, row = curvatures[i] * data[rest], gram[np.uint64(indices[rest])]
             for q in range(first, rest + ONE):  # indices are sorted: these are in the lower triangle
                 row[np.uint64(indices[q])] += value * data[q]
+    mirror(gram)
+
+
+@jit()
+def mirror(gram):
+    """The upper triangle as the lower one."""
     for top in range(0, gram.shape[0], TILE):
         for left in range(0, top + 1, TILE):
             for j in range(top, min(top + TILE, gram.shape[0])):
                 for k in range(left, min(left + TILE, j)):
                     gram[k, j] = gram[j, k]
+
+
+@jit()
+def class_times(data, indices, indptr, classes, x, out):
+    """out[i, c] = sum over the atoms of class c of their entries in row i of B, in CSR form, times x."""
+    for i in range(np.uint64(out.shape[0])):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + ONE])):
+            slot = np.uint64(indices[p])
+            out[i, np.uint64(classes[slot])] += data[p] * x[slot]
+
+
+@jit()
+def class_adjoint(data, indices, indptr, classes, slopes, out):
+    """out += B^T slopes, (m, c), where an atom meets the slopes of its class only."""
+    for i in range(np.uint64(slopes.shape[0])):
+        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + ONE])):
+            slot = np.uint64(indices[p])
+            out[slot] += data[p] * slopes[i, np.uint64(classes[slot])]
+
+
+@jit()
+def class_gram(data, indices, indptr, classes, p, weights, gram):
+    """gram += sum_i weights_i B_i^T (diag p_i - p_i p_i^T) B_i. A row of r entries costs r^2 / 2."""
+    for i in range(np.uint64(weights.size)):
+        first, last = np.uint64(indptr[i]), np.uint64(indptr[i + ONE])
+        for a in range(first, last):
+            slot = np.uint64(indices[a])
+            own, value = classes[slot], weights[i] * data[a] * p[i, np.uint64(classes[slot])]
+            row = gram[slot]
+            for b in range(first, a + ONE):
+                other = np.uint64(indices[b])
+                share = p[i, np.uint64(classes[other])]
+                row[other] += value * data[b] * ((1.0 - share) if classes[other] == own else -share)
+    mirror(gram)
 
 
 @jit(forceinline=True)
