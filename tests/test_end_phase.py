@@ -476,10 +476,9 @@ def test_what_has_no_end_phase_is_said(options: dict[str, Any], sentence: str) -
 
 
 def test_problems_that_the_end_phase_cannot_solve_are_refused() -> None:
-    objective = problem()
-    multinomial = bsfw.Multinomial(objective.A, np.arange(300) % 3)
-    with pytest.raises(ValueError, match=r"end_phase='corrective' does not fit this problem: .* one margin per sample"):
-        bsfw.minimize(multinomial, bsfw.L1Ball(5.0), estimator=bsfw.SAGA(20), end_phase="corrective")
+    objective, quadratic = problem(), bsfw.Quadratic(np.eye(3))
+    with pytest.raises(ValueError, match=r"end_phase='corrective' does not fit this problem: .* needs a linear model"):
+        bsfw.minimize(quadratic, bsfw.L1Ball(5.0), estimator=bsfw.JAGUAR(1), end_phase="corrective")
     rng = np.random.default_rng(0)
     rows, cols = np.divmod(rng.permutation(30)[:20], 6)
     completion = MatrixCompletion((rows, cols, rng.standard_normal(20), (5, 6)))
@@ -488,6 +487,15 @@ def test_problems_that_the_end_phase_cannot_solve_are_refused() -> None:
     solver = Solver(objective, bsfw.L1Ball(5.0), bsfw.SAGA(20), end_phase="corrective")
     with pytest.raises(ValueError, match="give gap_every to the Schedule"):
         solver.run(solver.init(rng=0), Limits(10), Schedule(1))
+
+
+def test_several_classes_end_with_the_exact_gradient_too() -> None:
+    objective = bsfw.Multinomial(problem().A, np.arange(300) % 3, intercept=True)
+    result = bsfw.minimize(
+        objective, bsfw.L1Ball(5.0), estimator=bsfw.SAGA(50), end_phase="corrective", gap_tol=1e-9, max_iter=400, rng=0
+    )
+    assert result.status is Status.GAP_REACHED
+    assert result.switch is not None
 
 
 def test_a_check_that_is_not_finite_ends_the_run_as_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,8 +22,8 @@ from ...steps import Move
 from ...vertices import OneHot
 from ..base import Engine
 from ..starts import start_on_arrays
-from .correction import Corrector, Region
 from .classes import DenseColumns, SparseColumns
+from .correction import Corrector, Region
 from .images import DenseImages, Images, SparseImages
 from .outer import Point, outer_of
 
