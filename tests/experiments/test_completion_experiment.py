@@ -77,8 +77,8 @@ def test_a_small_run_gives_curves_tables_and_verdicts(tmp_path, monkeypatch):
     assert [next(iter(plot.axes)) for plot in view.plots] == ["sample_gradients", "seconds"]
     assert all("synthetic" in plot.title for plot in view.plots)
     assert len(view.plots[0].series) == 4
-    assert [verdict.outcome for verdict in view.verdicts] != ["not evaluated"] * 3
-    assert len(view.verdicts) == 3
+    assert [verdict.outcome for verdict in view.verdicts] == ["not evaluated"] * 3
+    assert all("stand-in for" in verdict.finding for verdict in view.verdicts)
     assert any("synthetic" in note for note in view.notes)
 
 

@@ -87,6 +87,10 @@ def run(max_rounds, seed, fidelity, normalised=None):
     return Record(task=task, data=Solved(trace=trace, metrics=metrics, result=ending), seconds=1.0)
 
 
+def twice(max_rounds, fidelity, normalised=None):
+    return [run(max_rounds, seed, fidelity, normalised) for seed in (0, 1)]
+
+
 def outcomes(*runs):
     panel = Panel(title="made", tasks=tuple(record.task for record in runs))
     experiment = Experiment(name="trial", title="Trial", view="fidelity", panels=(panel,))
@@ -95,15 +99,24 @@ def outcomes(*runs):
 
 def test_the_claim_is_judged_by_the_last_tenth_and_not_by_the_last_iterate():
     low, high = [0.5] * 28 + [0.9, 0.9, 1.3], [0.1] * 28 + [1.2, 1.2, 0.8]
-    assert (
-        outcomes(run(1, 0, low), run(3, 0, high)) == ["supported"] * 4
-    )  # (1.2 + 1.2 + 0.8) / 3 > (0.9 + 0.9 + 1.3) / 3
-    assert outcomes(run(1, 0, high), run(3, 0, low)) == ["not supported"] * 4
+    # (1.2 + 1.2 + 0.8) / 3 > (0.9 + 0.9 + 1.3) / 3
+    assert outcomes(*twice(1, low), *twice(3, high)) == ["supported"] * 4
+    assert outcomes(*twice(1, high), *twice(3, low)) == ["not supported"] * 4
+
+
+def test_one_run_has_no_standard_error_and_supports_nothing():
+    assert outcomes(run(1, 0, [0.1] * 31), run(3, 0, [0.9] * 31)) == ["not evaluated"] * 4
+
+
+def test_more_rounds_that_end_lower_than_higher_do_not_support_the_claim():
+    ends = {1: 0.5, 2: 0.6, 3: 0.4, 5: 0.3}
+    records = [record for rounds, end in ends.items() for record in twice(rounds, [end] * 31)]
+    assert outcomes(*records) == ["not supported"] * 4
 
 
 def test_the_two_conventions_are_judged_apart_and_chance_is_not_counted():
     flat = [0.9] * 31
-    differing = [run(1, 0, [0.9] * 31, flat), run(3, 0, [0.95] * 31, flat)]
+    differing = [*twice(1, [0.9] * 31, flat), *twice(3, [0.95] * 31, flat)]
     assert outcomes(*differing) == ["supported", "supported", "not supported", "not supported"]
     noisy = [run(1, seed, flat) for seed in range(4)]
     noisy += [run(3, seed, [0.9 + gain] * 31) for seed, gain in enumerate((0.1, -0.1, 0.12, -0.08))]

@@ -14,6 +14,13 @@ from .tasks import Facts, Parameters
 PLACES = 21
 """Costs in the last tenth at which two methods are compared."""
 
+WAY = 100
+"""Costs from the first to the last at which they are compared to tell who was lower on the way."""
+
+MOST = 0.9
+"""Part of the way on which a method must be lower to be called lower, beside in the end: a crossing at the end alone
+is not it."""
+
 EDGE = 10
 """One part in so many of a run is its beginning, and its end: long enough that one step cannot move the median."""
 
@@ -38,6 +45,13 @@ def value_at(x: Floats, y: Floats, at: float) -> float:
     return float((1 - share) * y[right - 1] + share * y[right])
 
 
+def ratio_of(first: float, second: float) -> float:
+    """first / second of two nonnegative distances from the minimum; infinite if only the second one reached it."""
+    if second <= 0:
+        return 1.0 if first <= 0 else math.inf
+    return first / second
+
+
 @dataclass(frozen=True)
 class Comparison:
     """Two methods where both have spent the same: over the last tenth of the largest cost that both reached.
@@ -50,19 +64,19 @@ class Comparison:
     values : tuple of float
         Relative suboptimality of either: of the median trace, between its recorded iterations by a line, the median
         over the last tenth of that cost. A single point of a noisy trace would decide by chance.
+    share : float
+        Of the costs that both had, after the first one, the part at which `first` was lower.
     """
 
     first: Method
     second: Method
     at: float
     values: tuple[float, float]
+    share: float
 
     @property
     def ratio(self) -> float:
-        first, second = self.values
-        if second == 0:
-            return 1.0 if first == 0 else np.inf
-        return first / second
+        return ratio_of(*self.values)
 
 
 @dataclass(frozen=True)
@@ -89,11 +103,15 @@ class Scale:
         if at < max(float(cost[0]) for cost in costs):
             return None
         start = max(0.9 * at, *(float(cost[0]) for cost in costs))
-        values = [
-            float(np.median([value_at(cost, relative, place) for place in np.linspace(start, at, PLACES)]))
-            for cost, relative in zip(costs, (self.relative(m.middle("value")) for m in (first, second)), strict=True)
+        curves = [
+            (cost, self.relative(method.middle("value"))) for cost, method in zip(costs, (first, second), strict=True)
         ]
-        return Comparison(first, second, at, (values[0], values[1]))
+        places = np.linspace(start, at, PLACES)
+        ends = [float(np.median([value_at(*curve, place) for place in places])) for curve in curves]
+        # Both often start from the same point: there they are equal, and the first cost says nothing.
+        along = np.linspace(max(float(cost[0]) for cost in costs), at, WAY + 1)[1:]
+        one, other = ([value_at(*curve, min(place, at)) for place in along] for curve in curves)
+        return Comparison(first, second, at, (ends[0], ends[1]), float(np.mean(np.less(one, other))))
 
 
 def gradient_axes(methods: Sequence[Method]) -> list[str]:

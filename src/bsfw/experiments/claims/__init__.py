@@ -27,9 +27,23 @@ CLAIMS: dict[str, tuple[Claim, ...]] = {
 
 
 def verdicts(experiment: Experiment, panels: Sequence[PanelRecords], gaps: str) -> tuple[Verdict, ...]:
-    """Judge the claims of an experiment; if runs are missing or failed, as `gaps` says, nothing is judged."""
+    """Judge the claims of an experiment; if runs are missing or failed, as `gaps` says, nothing is judged.
+
+    Panels on stand-in data are left out: their numbers say nothing of the data of the paper.
+    """
+    real = [panel for panel in panels if panel.panel.stand_in is None]
+    left_out = "".join(
+        f" Not counted: {panel.title}, a stand-in for {panel.panel.stand_in}."
+        for panel in panels
+        if panel.panel.stand_in is not None
+    )
     judged = []
     for claim in CLAIMS.get(experiment.view, ()):
-        outcome, finding = (NOT_EVALUATED, gaps) if gaps else claim.judge(panels)
-        judged.append(Verdict(claim.text, outcome, finding))
+        if gaps:
+            outcome, finding = NOT_EVALUATED, gaps
+        elif left_out and not real:
+            outcome, finding = NOT_EVALUATED, "Only stand-in data were run."
+        else:
+            outcome, finding = claim.judge(real)
+        judged.append(Verdict(claim.text, outcome, finding + left_out))
     return tuple(judged)

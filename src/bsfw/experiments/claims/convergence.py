@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ..methods import Method, PanelRecords
-from ..statistics import Comparison, Scale, gradient_axes
+from ..statistics import MOST, Comparison, Scale, gradient_axes, ratio_of
 from ..style import display_name
 from .rules import NOT_EVALUATED, Claim, Judgement, of_all, outcome, place, span
 
@@ -15,8 +15,11 @@ Pairs = Callable[[PanelRecords], list[tuple[Method, Method]]]
 Axes = Callable[[PanelRecords], list[str]]
 
 
-def _compare_all(panels: Sequence[PanelRecords], pairs: Pairs, axes: Axes, words: str) -> Judgement:
-    """Whether the first method of each pair is lower than the second at equal cost, on every axis asked for."""
+def _compare_all(
+    panels: Sequence[PanelRecords], pairs: Pairs, axes: Axes, words: str, *, throughout: bool = True
+) -> Judgement:
+    """Whether the first method of each pair is lower than the second at equal cost, on every axis asked for: in the
+    end, and `throughout` if the claim is not of the end alone."""
     compared: list[tuple[str, Comparison]] = []
     apart: list[str] = []
     for panel in panels:
@@ -36,7 +39,13 @@ def _compare_all(panels: Sequence[PanelRecords], pairs: Pairs, axes: Axes, words
     if not compared:
         return NOT_EVALUATED, "There are no two runs to compare at equal cost."
     ratios = [comparison.ratio for _, comparison in compared]
-    above = [f"{name} ({comparison.ratio:.3g})" for name, comparison in compared if not comparison.ratio < 1]
+    above = [
+        f"{name} ({comparison.ratio:.3g})"
+        if comparison.ratio >= 1
+        else f"{name} ({comparison.ratio:.3g} in the end, but below on {100 * comparison.share:.0f} % of the way)"
+        for name, comparison in compared
+        if not comparison.ratio < 1 or (throughout and comparison.share < MOST)
+    ]
     good = len(compared) - len(above)
     alone = len(panels) == 1 and not any(comparison.first.variant for _, comparison in compared)
     what = "estimator" if alone else "pair"
@@ -74,7 +83,8 @@ def _judge_decays(panels: Sequence[PanelRecords]) -> Judgement:
             and piecewise.settings.decay == "piecewise"
         ]
 
-    return _compare_all(panels, pairs, _gradients, "any-time below piecewise at equal gradients")
+    words = "any-time below piecewise at equal gradients"
+    return _compare_all(panels, pairs, _gradients, words, throughout=False)
 
 
 def _judge_piecewise(panels: Sequence[PanelRecords]) -> Judgement:
@@ -114,18 +124,23 @@ def _judge_expected_loss(panels: Sequence[PanelRecords]) -> Judgement:
                 method.column("value").mean(axis=0)[rows] - best for method, rows in ((boosted, at), (vanilla, other))
             )
             names.append(place(display_name(boosted.estimator), panel, panels))
-            ratios.append(float(low[-1] / high[-1]) if high[-1] else 1.0)
+            ratios.append(ratio_of(float(low[-1]), float(high[-1])))
             # Both start from the same point: there they are equal.
             shares.append(float(np.mean(low[1:] < high[1:])) if len(low) > 1 else 0.0)
     if not names:
         return NOT_EVALUATED, "There are no two runs to compare at equal iterations."
-    good = sum(ratio < 1 for ratio in ratios)
-    above = [f"{name} ({ratio:.3g})" for name, ratio in zip(names, ratios, strict=True) if not ratio < 1]
+    above = [
+        f"{name} (ratio {ratio:.3g}, below on {100 * share:.0f} %)"
+        for name, ratio, share in zip(names, ratios, shares, strict=True)
+        if not (ratio < 1 and share >= MOST)
+    ]
+    good = len(names) - len(above)
     finding = (
-        f"boosted below vanilla at the last iteration: {good} of {len(names)} pairs, ratio of expected loss "
-        f"{span(ratios)}; below on {100 * min(shares):.0f} to {100 * max(shares):.0f} % of the recorded iterations"
+        f"boosted below vanilla at the last iteration and on {100 * MOST:.0f} % of all: {good} of {len(names)} pairs, "
+        f"ratio of expected loss in the end {span(ratios)}; below on {100 * min(shares):.0f} to "
+        f"{100 * max(shares):.0f} % of the recorded iterations"
     )
-    return outcome(good, len(names)), finding + (f"; not lower: {', '.join(above)}" if above else "") + "."
+    return outcome(good, len(names)), finding + (f"; not: {', '.join(above)}" if above else "") + "."
 
 
 EQUAL_GRADIENTS = Claim(

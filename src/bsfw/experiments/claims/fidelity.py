@@ -20,10 +20,12 @@ def _judge(column: str, axis: str) -> Callable[[Sequence[PanelRecords]], Judgeme
             for boosted, vanilla in panel.pairs():
                 if boosted.seeds != vanilla.seeds or not (boosted.has(column) and vanilla.has(column)):
                     continue
+                if len(boosted.seeds) < 2:
+                    return NOT_EVALUATED, "A standard error needs two runs of each K; there is one."
                 end = min(float(method.column(axis)[:, -1].min()) for method in (boosted, vanilla))
                 gain = end_means(boosted, column, axis, end) - end_means(vanilla, column, axis, end)
                 mean = float(gain.mean())
-                error = float(gain.std(ddof=1)) / math.sqrt(len(gain)) if len(gain) > 1 else 0.0
+                error = float(gain.std(ddof=1)) / math.sqrt(len(gain))
                 differences.append(mean)
                 higher += mean > 2 * error
                 if mean < -2 * error:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from ..methods import PanelRecords
 from ..statistics import median_angle
 from ..tasks import Path, Rounds, Trajectory
-from .rules import NOT_EVALUATED, Claim, Judgement, outcome, span
+from .rules import NOT_EVALUATED, NOT_SUPPORTED, Claim, Judgement, outcome, span
 
 ZIGZAG = 90.0
 """Degrees between successive steps from which a step undoes part of the one before."""
@@ -52,19 +52,17 @@ def _judge_boosting_step(panels: Sequence[PanelRecords]) -> Judgement:
     steps = [record.data for panel in panels for record in panel.records if isinstance(record.data, Rounds)]
     if not steps:
         return NOT_EVALUATED, "There is no step to judge."
-    facts: list[bool] = []
-    for step in steps:
-        target = np.add(step.x, step.direction)
-        facts += [
-            bool(np.all(np.diff(step.alignments) > 0)),
-            _inside(target, step.corners) and _inside(step.next, step.corners),
-        ]
+    aligning = sum(bool(np.all(np.diff(step.alignments) > 0)) for step in steps)
+    inside = all(
+        _inside(point, step.corners) for step in steps for point in (np.add(step.x, step.direction), step.next)
+    )
     aligned = ", ".join(f"{value:.3f}" for value in steps[0].alignments)
     finding = (
         f"alignment after each round: {aligned}; x + d and the next iterate are in the set: "
-        f"{'yes' if all(facts[1::2]) else 'no'}."
+        f"{'yes' if inside else 'no'}."
     )
-    return outcome(sum(facts), len(facts)), finding
+    # A step that leaves the set is no step of the method, however well it is aligned.
+    return (outcome(aligning, len(steps)) if inside else NOT_SUPPORTED), finding
 
 
 ZIGZAGGING = Claim("Frank-Wolfe zigzags, boosted Frank-Wolfe avoids this.", _judge_zigzag)

@@ -10,7 +10,7 @@ import numpy as np
 from ..methods import Method, PanelRecords
 from ..statistics import EDGE, boosting_percentages, rounds_of
 from ..style import display_name
-from .rules import NOT_EVALUATED, NOT_SUPPORTED, PARTLY, SUPPORTED, Claim, Judgement, of_all, outcome, place, span
+from .rules import NOT_EVALUATED, NOT_SUPPORTED, Claim, Judgement, of_all, outcome, place, span
 
 NEARLY_ALWAYS = 99.0
 """Boosting percentage from which "nearly 100 %" holds: at most one iteration in a hundred reverts."""
@@ -31,10 +31,14 @@ def _judge_rounds_grow(panels: Sequence[PanelRecords]) -> Judgement:
     growing, parts = 0, []
     for panel in panels:
         for estimator, methods in _by_estimator(panel).items():
+            if len(methods) < 2:
+                continue
             means = [float(rounds_of(method).mean()) for method in methods]
-            growing += bool(np.all(np.diff(means) > 0)) and len(means) > 1
+            growing += bool(np.all(np.diff(means) > 0))
             name = place(display_name(estimator), panel, panels)
             parts.append(f"{name} {', '.join(f'{mean:.1f}' for mean in means)}")
+    if not parts:
+        return NOT_EVALUATED, "There are no two values of delta to compare."
     counted = of_all(growing, len(parts), "estimator")
     finding = f"mean rounds grow with every smaller delta: {counted} ({'; '.join(parts)})."
     return outcome(growing, len(parts)), finding
@@ -59,9 +63,10 @@ def _judge_fewest_rounds(panels: Sequence[PanelRecords]) -> Judgement:
     if elsewhere:
         finding += f"; in the other cases {span(fewest_elsewhere)}, 2 in {two} of {len(elsewhere)}"
     finding += "."
-    if three == len(at_smallest) and two == len(elsewhere):
-        return SUPPORTED, finding
-    return (PARTLY if three else NOT_SUPPORTED), finding
+    # What is special in the claim is the three; where most are not three, twos elsewhere do not save it.
+    if 2 * three < len(at_smallest):
+        return NOT_SUPPORTED, finding
+    return outcome(three + two, len(at_smallest) + len(elsewhere)), finding
 
 
 def _boosted(panels: Sequence[PanelRecords]) -> list[tuple[str, Method]]:
@@ -74,13 +79,14 @@ def _boosted(panels: Sequence[PanelRecords]) -> list[tuple[str, Method]]:
 
 
 def _judge_percentages(panels: Sequence[PanelRecords]) -> Judgement:
-    means = {name: float(np.mean(boosting_percentages(method))) for name, method in _boosted(panels)}
-    below = [f"{name} ({mean:.1f} %)" for name, mean in means.items() if mean < NEARLY_ALWAYS]
-    good = len(means) - len(below)
-    finding = f"boosting percentage at least {NEARLY_ALWAYS:g} %: {good} of {len(means)}"
-    if means:
-        finding += f", from {min(means.values()):.1f} to {max(means.values()):.1f} %"
-    return outcome(good, len(means)), finding + (f"; below: {', '.join(below)}" if below else "") + "."
+    # The lowest of the runs: a mean would let nine runs hide a tenth that reverts.
+    shares = {name: min(boosting_percentages(method)) for name, method in _boosted(panels)}
+    below = [f"{name} ({share:.1f} %)" for name, share in shares.items() if share < NEARLY_ALWAYS]
+    good = len(shares) - len(below)
+    finding = f"boosting percentage at least {NEARLY_ALWAYS:g} % in every run: {good} of {len(shares)}"
+    if shares:
+        finding += f", the lowest run from {min(shares.values()):.1f} to {max(shares.values()):.1f} %"
+    return outcome(good, len(shares)), finding + (f"; below: {', '.join(below)}" if below else "") + "."
 
 
 def _judge_steps_decrease(panels: Sequence[PanelRecords]) -> Judgement:

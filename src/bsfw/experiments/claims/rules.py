@@ -23,9 +23,10 @@ class Claim:
 
 
 def outcome(good: int, total: int) -> str:
+    """Supported if all of the comparisons are for the claim, not supported if more are against it than for it."""
     if total == 0:
         return NOT_EVALUATED
-    return SUPPORTED if good == total else PARTLY if good else NOT_SUPPORTED
+    return SUPPORTED if good == total else PARTLY if 2 * good >= total else NOT_SUPPORTED
 
 
 def number(value: float) -> str:

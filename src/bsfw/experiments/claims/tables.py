@@ -15,6 +15,9 @@ from .rules import NOT_EVALUATED, NOT_SUPPORTED, PARTLY, SUPPORTED, Claim, Judge
 WIDEST_ORDER = 0.5
 """Decades around 10^k that are "of the order of 10^k": what rounds to k."""
 
+NEXT_ORDER = 1.0
+"""Decades up to which a cost is partly what the paper says, if an LMO is cheaper than a gradient at all."""
+
 PAPER_PARAMETERS: dict[str, dict[str, float]] = {
     "rcv1": {"n": 47_236, "m": 20_242, "batch_size": 742, "radius": 100},
     "mushrooms": {"n": 112, "m": 8_124, "batch_size": 404, "radius": 50},
@@ -24,25 +27,25 @@ PAPER_PARAMETERS: dict[str, dict[str, float]] = {
 
 
 def _judge_parameters(panels: Sequence[PanelRecords]) -> Judgement:
-    seen, differences = 0, []
+    seen, numbers, differences = 0, 0, []
     for panel in panels:
         for record in panel.records:
             if not isinstance(record.task, Facts) or not isinstance(record.data, Parameters):
                 continue
-            label = record.task.problem.label
-            name = record.task.problem.stand_in or label
+            name = record.task.problem.label
             if name not in PAPER_PARAMETERS:
                 continue
             seen += 1
             ours = parameters_of(record.task, record.data)
+            numbers += len(PAPER_PARAMETERS[name])
             for parameter, value in PAPER_PARAMETERS[name].items():
                 if ours[parameter] != value:
-                    differences.append(f"{label}: {parameter} {ours[parameter]} (paper: {value:,g})")
+                    differences.append(f"{name}: {parameter} {ours[parameter]} (paper: {value:,g})")
     if not seen:
         return NOT_EVALUATED, "None of the data sets of the paper is here."
     same = f"{seen} data set{'s' if seen != 1 else ''} compared; "
     finding = same + (f"different: {'; '.join(differences)}." if differences else "all numbers are the same.")
-    return (PARTLY if differences else SUPPORTED), finding
+    return outcome(numbers - len(differences), numbers), finding
 
 
 def _judge_cost(constraint: str, exponent: int) -> Callable[[Sequence[PanelRecords]], Judgement]:
@@ -57,9 +60,10 @@ def _judge_cost(constraint: str, exponent: int) -> Callable[[Sequence[PanelRecor
                 if problem.set.name != constraint:
                     continue
                 finding = f"measured {number(costs.ratio)} ({costs.case}); the paper says 1e{exponent}."
-                if abs(math.log10(costs.ratio) - exponent) <= WIDEST_ORDER:
+                off = abs(math.log10(costs.ratio) - exponent)
+                if off <= WIDEST_ORDER:
                     return SUPPORTED, finding
-                return (PARTLY if costs.ratio < 1 else NOT_SUPPORTED), finding
+                return (PARTLY if off <= NEXT_ORDER and costs.ratio < 1 else NOT_SUPPORTED), finding
         return NOT_EVALUATED, "This case was not measured."
 
     return judge
