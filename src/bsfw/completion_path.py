@@ -15,7 +15,8 @@ from ._minimize import minimize
 from ._progress import ProgressLine
 from .constraints.spectral import NuclearBall
 from .lowrank import LowRank
-from .objectives.completion import MatrixCompletion, observed
+from .objectives._observations import observed
+from .objectives.completion import MatrixCompletion
 from .results import Result
 
 if TYPE_CHECKING:

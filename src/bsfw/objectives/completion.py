@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,40 +11,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, digest, number, plain, positive, positive_int, require_finite, shown
+from .._arrays import Array, digest, number, positive, positive_int, shown
 from ..completion_model import CompletionModel
 from ..constraints.base import Constraint
 from ..lowrank import LowRank
 from . import _checks
+from ._entries import LOSSES, EntryLosses
 from ._frame import Frame
+from ._observations import ids_of, in_order, keys_of, observed, ordered_weights
 from .base import Objective
-from .linear_model import LinearModel
 
-_BLOCK = 2**18
-"""Observations of which the losses are taken at once, so that temporary arrays stay small beside the data."""
-_HUGE = 1e75
-"""Residuals beyond this count as this much: the bounded loss is one there, and the fourth power does not overflow."""
-EMPTY = 10**7
-"""Rows and columns that a matrix may have whatever is observed of it; beyond, a hundred for each observation."""
 _DAMPING, _SWEEPS = 5.0, 20
 """Intercepts are shrunk as if each user and item had so many more ratings of average height; sweeps over both."""
 _RIDGE, _ALPHA, _KAPPA, _RADIUS, _FIRST_SWEEPS = 4.0, 0.4, 0.4, 0.7, 4
 """Defaults of `biases`, of `weights` and `implicit` where implicit features are asked for, and of the radius; and the
 sweeps for biases to begin with."""
-
-
-def _bounded(d: Array) -> Array:
-    square = np.square(np.clip(d, -_HUGE, _HUGE))
-    return square / (2.0 + square)
-
-
-def _bounded_slope(d: Array) -> Array:
-    d = np.clip(d, -_HUGE, _HUGE)
-    return 4.0 * d / np.square(2.0 + np.square(d))
-
-
-LOSSES: dict[str, float | None] = {"bounded": None, "squared": 1.0, "huber": 1.0}
-"""The losses by name, with their quasar-convexity: 1.0 for a convex one, None for a nonconvex one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,87 +66,6 @@ class Intercepts:
                 rest = w * (values - constant - found[1 - side][axes[1 - side]])
                 found[side] = np.bincount(axes[side], weights=rest, minlength=shape[side]) / (mass[side] + damping)
         return cls(constant, *found)
-
-
-class EntryLosses(LinearModel):
-    """f = (1/m) sum_i w_i phi(z_i - y_i), where z_i is an entry of the variable, each a different one.
-
-    A linear model whose rows are unit vectors, so that a derivative is one number and nothing is multiplied.
-    """
-
-    loss: str
-    delta: float
-
-    # Which entries: what a subclass provides.
-
-    @abstractmethod
-    def margins(self, x: Any, batch: Array | None = None) -> Array:
-        """The observed entries of x, or those of the batch."""
-
-    @abstractmethod
-    def combine_rows(self, coefficients: Array, batch: Array | None = None) -> Array:
-        """An array like x that is zero but for the coefficients at the observed entries, or at those of the batch."""
-
-    # The losses.
-
-    def _phi(self, z: Array, y: Array) -> Array:
-        d = z - y
-        if self.loss == "bounded":
-            return _bounded(d)
-        if self.loss == "squared":
-            return 0.5 * np.square(d)
-        inside = np.minimum(np.abs(d), self.delta)
-        return inside * (np.abs(d) - 0.5 * inside)
-
-    def _phi_prime(self, z: Array, y: Array) -> Array:
-        d = z - y
-        if self.loss == "bounded":
-            return _bounded_slope(d)
-        return d if self.loss == "squared" else np.clip(d, -self.delta, self.delta)
-
-    _curvature = 1.0  # of all three, at a zero residual; for the bounded one phi'' = 4 (2 - 3 d^2) / (2 + d^2)^3
-
-    def _parameters(self) -> tuple[Any, ...]:
-        return (self.loss, self.delta)
-
-    def derivatives(self, z: Array, batch: Array | slice | None = None) -> Array:
-        z, chosen = _checks.numbers(z, None, "z"), batch
-        if batch is not None and not isinstance(batch, slice):
-            batch = self._batch(batch, empty=True)
-        if z.ndim != 1:
-            raise ValueError(f"z must be a list of entries, but its shape is {z.shape}.")
-        out = np.empty(len(z), dtype=self.dtype)
-        for part in _parts(len(z)):
-            if isinstance(batch, np.ndarray):
-                chosen = batch[part]
-            elif batch is None:
-                chosen = part
-            out[part] = self._slopes(z[part].astype(np.float64), chosen)
-        return out
-
-    def _value(self, x: Any) -> float:
-        z = self.margins(x)
-        parts = (self._sum_of_losses(z[part].astype(np.float64), part) for part in _parts(self.n_samples))
-        return sum(parts) / self.n_samples
-
-    def _gradient(self, x: Any) -> Array:
-        return self.combine_rows(self.derivatives(self.margins(x)) / self.dtype.type(self.n_samples))
-
-    def _batch_gradient(self, x: Any, batch: Array) -> Array:
-        slopes = self.derivatives(self.margins(x, batch), batch)
-        return self.combine_rows(slopes / self.dtype.type(len(batch)), batch)
-
-    def sample_gradients(self, x: Any, batch: Array) -> Array:
-        """Gradients of f_i, i in `batch`, stacked along a new first axis: len(batch) arrays like x."""
-        return Objective.sample_gradients(self, x, batch)
-
-    def smoothness(self) -> float:
-        """L = max_i w_i / m: distinct entries do not touch each other, and |phi''| <= 1 for every loss."""
-        return self.image_smoothness()
-
-    def sample_smoothness(self) -> float:
-        """max_i w_i."""
-        return self.image_smoothness() * self.n_samples
 
 
 class ObservedLosses(EntryLosses):
@@ -278,11 +177,11 @@ class MatrixCompletion(EntryLosses):
             "rank": rank, "compression": compression, "dtype": dtype,
         }  # fmt: skip
         rows, cols, values, size = observed(observations, None)
-        rows, cols, order = _sorted(rows, cols, size)
+        rows, cols, order = in_order(rows, cols, size)
         self.n_samples, self.rows, self.cols = len(values), rows, cols
         self.indptr = np.zeros(size[0] + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=size[0]), out=self.indptr[1:])
-        self.sample_weight = _weights(sample_weight, self.n_samples, order)
+        self.sample_weight = ordered_weights(sample_weight, self.n_samples, order)
         kappa = _setting(implicit, "implicit", _KAPPA)
         self.ridge = _setting(kappa is not None if biases is None else biases, "biases", _RIDGE)
         alpha = (0.0 if kappa is None else _ALPHA) if weights is None else _exponent(weights)
@@ -304,7 +203,7 @@ class MatrixCompletion(EntryLosses):
         self.test = None if test is None else observed(test, size)[:3]
         self.observed = ObservedLosses(self)
         self.rank = None if rank is None else positive_int(rank, "rank")
-        self.ids = _ids(observations, "user_ids", size[0]), _ids(observations, "item_ids", size[1])
+        self.ids = ids_of(observations, "user_ids", size[0]), ids_of(observations, "item_ids", size[1])
 
     @property
     def size(self) -> tuple[int, int]:
@@ -454,71 +353,11 @@ class MatrixCompletion(EntryLosses):
         """Which of the flat coordinates are observed, and as which observations."""
         if not self.frame.plain or self.ridge is not None:
             raise ValueError("coordinates of x are observed entries only without biases=, weights= and implicit=.")
-        keys = _keys(self.rows, self.cols, self.shape)
+        keys = keys_of(self.rows, self.cols, self.shape)
         places = np.searchsorted(keys, coordinates)
         seen = places < len(keys)
         seen[seen] = keys[places[seen]] == np.asarray(coordinates)[seen]
         return seen, places[seen]
-
-
-def _parts(size: int) -> Iterator[slice]:
-    for first in range(0, size, _BLOCK):
-        yield slice(first, min(size, first + _BLOCK))
-
-
-def observed(given: Any, shape: tuple[int, int] | None) -> tuple[Array, Array, Array, tuple[int, int]]:
-    """Rows, columns, values and shape, each checked; `shape` is the one that a test set must have."""
-    if hasattr(given, "rows") and hasattr(given, "cols") and hasattr(given, "values"):
-        given = (given.rows, given.cols, given.values, given.shape)
-    accepted = "(rows, cols, values, shape)" if shape is None else "(rows, cols, values)"
-    if not isinstance(given, (tuple, list)) or len(given) not in ((4,) if shape is None else (3, 4)):
-        length = f" of length {len(given)}" if isinstance(given, (tuple, list)) else ""
-        raise TypeError(f"observations are given as Ratings or as {accepted}, got {type(given).__name__}{length}.")
-    rows, cols, values = (plain(part, name) for part, name in zip(given, ("rows", "cols", "values"), strict=False))
-    own = _shape(given[3]) if len(given) == 4 else shape
-    assert own is not None
-    if shape is not None and own != shape:
-        raise ValueError(f"the test set is of the shape {own}, but the observations are of {shape}.")
-    if not (rows.ndim == 1 and rows.shape == cols.shape == values.shape):
-        raise ValueError(
-            "rows, cols and values must be three lists of the same length, got arrays of the shapes "
-            f"{rows.shape}, {cols.shape} and {values.shape}."
-        )
-    if not rows.size:
-        raise ValueError("there are no observations; give at least one entry of the matrix.")
-    for index, size, name in ((rows, own[0], "rows"), (cols, own[1], "cols")):
-        if index.dtype.kind not in "iu":
-            raise TypeError(f"{name} must hold whole numbers from 0, got entries of type {index.dtype}.")
-        bad = int(np.count_nonzero((index < 0) | (index >= size)))
-        if bad:
-            raise ValueError(
-                f"{bad} of {index.size} ids in {name} are out of range: they run from {index.min()} to {index.max()}, "
-                f"but must lie between 0 and {size - 1}; number them from 0, or give a larger shape."
-            )
-    if values.dtype.kind not in "biuf":
-        raise TypeError(f"the values must be real numbers, got entries of type {values.dtype}.")
-    values = values.astype(np.float64)
-    require_finite(values, "the list of values")
-    if sum(own) > EMPTY + 100 * rows.size or math.prod(own) > np.iinfo(np.int64).max:
-        raise ValueError(
-            f"a matrix of shape {own} takes {8e-9 * sum(own):.3g} GB for each term of its factors, but {rows.size} "
-            "of its entries are observed; number the rows and columns that occur, e.g. by np.unique(rows, "
-            "return_inverse=True)."
-        )
-    return rows.copy(), cols.copy(), values, own
-
-
-def _shape(given: Any) -> tuple[int, int]:
-    sizes = tuple(given) if isinstance(given, (tuple, list, np.ndarray)) else ()
-    if len(sizes) != 2 or not all(isinstance(size, (int, np.integer)) and size >= 1 for size in sizes):
-        raise ValueError(f"the shape must be the numbers of rows and of columns, both at least 1, got {shown(given)}.")
-    return int(sizes[0]), int(sizes[1])
-
-
-def _ids(given: Any, name: str, count: int) -> Array:
-    """The ids of rows or columns, where the observations have them."""
-    found = getattr(given, name, None)
-    return np.arange(count) if found is None else np.asarray(found)
 
 
 def _exponent(weights: Any) -> float:
@@ -532,36 +371,3 @@ def _setting(given: bool | float, name: str, default: float) -> float | None:
     if isinstance(given, (bool, np.bool_)):
         return default if given else None
     return positive(given, name)
-
-
-def _keys(rows: Array, cols: Array, shape: tuple[int, int]) -> Array:
-    return rows.astype(np.int64) * shape[1] + cols
-
-
-def _sorted(rows: Array, cols: Array, shape: tuple[int, int]) -> tuple[Array, Array, Array | None]:
-    """Rows and columns in row-major order, and the order in which they were (None: this one)."""
-    keys, order = _keys(rows, cols, shape), None
-    if not (keys[1:] > keys[:-1]).all():
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        repeated = int(np.count_nonzero(keys[1:] == keys[:-1]))
-        if repeated:
-            row, col = divmod(int(keys[:-1][keys[1:] == keys[:-1]][0]), shape[1])
-            raise ValueError(
-                f"{repeated} entries are observed more than once, the first at row {row}, column {col}; keep one value "
-                "for each, e.g. the mean or the last one."
-            )
-    index = np.int32 if max(shape) <= np.iinfo(np.int32).max else np.int64
-    rows, cols = (part if order is None else part[order] for part in (rows, cols))
-    return rows.astype(index), cols.astype(index), order
-
-
-def _weights(sample_weight: Any, n_samples: int, order: Array | None) -> Array | None:
-    if sample_weight is None:
-        return None
-    given = plain(sample_weight, "sample_weight")
-    if given.shape != (n_samples,):
-        raise ValueError(
-            f"sample_weight must have one entry per observation, shape ({n_samples},), but its shape is {given.shape}."
-        )
-    return _checks.weights(given if order is None else given[order], n_samples)

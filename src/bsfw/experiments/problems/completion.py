@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ...objectives.completion import LOSSES
+from ...objectives._entries import LOSSES
 from ..schema import Checked, Positive, Slug
 from .base import Problem, ProblemSpec
 
