@@ -124,7 +124,10 @@ class NewtonEngine(Engine):
         """Leave x in the state, as a `LowRank` with its biases, and what a checkpoint needs."""
         (left, values, right), dtype = self.svd, self.objective.dtype
         x = LowRank(left.astype(dtype, copy=False), values, right.astype(dtype, copy=False))
-        state.x = x.with_intercepts(self._intercepts())
+        x = x.with_intercepts(self._intercepts())
+        if self._found is not None:  # f at x need not go through the observations again
+            x = x.observing(self.objective, self._found[0].z.astype(dtype, copy=False))
+        state.x = x
         state.memory = {
             "left": left,
             "values": values,
