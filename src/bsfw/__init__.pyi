@@ -6,6 +6,7 @@ from . import estimators as estimators
 from . import jax as jax
 from . import objectives as objectives
 from . import quantum as quantum
+from . import sklearn as sklearn
 from . import theory as theory
 from . import torch as torch
 from ._minimize import minimize as minimize
