@@ -39,7 +39,7 @@ def test_estimators_of_exact_solutions(estimator, check):
 
 
 def noise(estimator):
-    why = "the draws differ where a weight is replaced by repeated samples, and solutions agree to 1e-7 only without noise"
+    why = "draws differ where a weight is replaced by repeated samples, and noisy solutions do not agree to 1e-7"
     return dict.fromkeys(
         ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data"), why
     )

@@ -1,7 +1,7 @@
 """bsfw for scikit-learn: classifiers, regressors, their cross-validated forms, and matrix completion.
 
-A bound on the coefficients instead of a penalty, and a certificate of the fit. ``import sklearn`` inside of this package
-is scikit-learn: imports are absolute.
+A bound on the coefficients instead of a penalty, and a certificate of the fit. ``import sklearn`` inside of this
+package is scikit-learn: imports are absolute.
 """
 
 from .cross_validation import FrankWolfeClassifierCV, FrankWolfeRegressorCV

@@ -42,8 +42,8 @@ class Stream:
             return cls(HeavyBall(batch_size=1.0), start)
         if not isinstance(estimator, HeavyBall):
             raise ValueError(
-                "partial_fit follows a stream with estimator=bsfw.HeavyBall(), or None, since the others look at earlier "
-                f"samples again, got {estimator!r}."
+                "partial_fit follows a stream with estimator=bsfw.HeavyBall(), or None, since the others look at "
+                f"earlier samples again, got {estimator!r}."
             )
         return cls(replace(estimator, batch_size=1.0), start)
 

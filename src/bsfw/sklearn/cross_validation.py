@@ -134,7 +134,7 @@ def _score_fold(
     scores, given = [], {name: np.asarray(value)[test] for name, value in params.items() if value is not None}
     for result in results:
         fitted = copy.copy(estimator)
-        vars(fitted).update(estimator._fitted(result))
+        fitted.__dict__.update(estimator._fitted(result))
         scores.append(float(scorer(fitted, rows, y[test], **given)))
     return scores
 

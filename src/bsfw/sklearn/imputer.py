@@ -13,6 +13,7 @@ from .._arrays import Array, inner
 from .._minimize import minimize
 from ..completion_path import completion_path
 from ..constraints import NuclearBall
+from ..constraints.base import Constraint
 from ..objectives import MatrixCompletion
 from ._parts import seed_of
 
@@ -99,14 +100,17 @@ class NuclearNormImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         values = (centred / self.scale_)[rows, cols]
         objective = MatrixCompletion((rows, cols, values, X.shape), "squared")
         seed, self.path_ = seed_of(self.random_state), None
+        ball: Constraint
         if self.radius is None and len(values) >= FEWEST and values.any():
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", UserWarning)  # that the best is the first or last: path_ shows it
                 self.path_ = completion_path(objective, validation=self.validation, rng=seed)
             ball, start = NuclearBall(self.path_.best_radius), self.path_.best.x
+        elif self.radius is None:
+            ball, start = objective.default_constraint(), None
         else:
-            ball = objective.default_constraint() if self.radius is None else NuclearBall(self.radius)
-            start = None
+            ball, start = NuclearBall(self.radius), None
+        assert isinstance(ball, NuclearBall)
         null = 0.5 * float(np.mean(np.square(values))) + np.finfo(float).tiny
         result = minimize(
             objective, ball, x0=start, method="corrective", gap_tol=1e-3 * null, max_iter=self.max_iter, rng=seed

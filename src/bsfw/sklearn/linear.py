@@ -106,18 +106,18 @@ class LinearEstimator(CallbackSupportMixin, BaseEstimator):
             task.end(result)
         if not (result.success or result.gap <= ends.acceptable):
             warnings.warn(
-                f"the gap is {result.gap:.2g}, but should be {ends.acceptable:.2g}: {result.message} Give more max_iter, a "
-                "larger tol, or scale the data.",
+                f"the gap is {result.gap:.2g}, but should be {ends.acceptable:.2g}: {result.message} Give "
+                "more max_iter, a larger tol, or scale the data.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
         return self
 
     def _learn(self, result: Result, alpha: float, radius: float) -> None:
-        vars(self).update(self._fitted(result))
+        self.__dict__.update(self._fitted(result))
         self.n_iter_ = max(1, result.nit)  # a look that finds nothing left to do is one
         self.dual_gap_, self.alpha_, self.radius_, self.trace_ = result.gap, alpha, float(radius), result.trace
-        vars(self).pop("_stream", None)
+        self.__dict__.pop("_stream", None)
 
     def _partial_fit(self, X: Any, targets: Array, weight: Array | None) -> Any:
         """A step of Heavy Ball on the next batch of a stream; the objective must be made for it."""
@@ -127,7 +127,7 @@ class LinearEstimator(CallbackSupportMixin, BaseEstimator):
             x = self._variable(self.coef_, objective.shape) if hasattr(self, "coef_") else None
             self._stream = Stream.starting(self.estimator, None if x is None else _parts.feasible_start(constraint, x))
         self._stream = self._stream.step(objective, constraint)
-        vars(self).update(self._fitted(self._stream.result()))
+        self.__dict__.update(self._fitted(self._stream.result()))
         self.n_iter_ = self._stream.state.iteration
         return self
 
@@ -152,7 +152,8 @@ _PARAMETERS = """
         {loss_text}
     constraint : {{"l1", "simplex", "l2", "linf", "nuclear"}}, Constraint or callable
         Where the coefficients lie: a norm is at most `radius`; for "simplex" they are nonnegative with the sum
-        `radius`. Or any set of bsfw, or a function from a radius to one such as ``functools.partial(bsfw.KSparse, 5)``.{shape}
+        `radius`. Or any set of bsfw, or a function from a radius to one such as
+        ``functools.partial(bsfw.KSparse, 5)``.{shape}
     positive : bool
         Whether coefficients are nonnegative, with ``constraint="l1"``.
     fit_intercept : bool
@@ -197,7 +198,7 @@ class FrankWolfeRegressor(RegressorMixin, LinearEstimator):
     __doc__ = "Linear regression with coefficients in a set, such as an l1 ball, and a certificate.\n" + (
         _PARAMETERS.format(
             losses='{"squared", "huber", "tukey"}',
-            loss_text="Of a residual; or what makes an objective, such as ``functools.partial(bsfw.Huber, delta=2.0)``.",
+            loss_text="Of a residual; or what makes an objective: ``functools.partial(bsfw.Huber, delta=2.0)``.",
             shape="",
             class_weight="",
             null="",

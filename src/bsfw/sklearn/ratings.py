@@ -99,6 +99,7 @@ class RatingRegressor(RegressorMixin, BaseEstimator):
             implicit=self.implicit, sample_weight=total,
         )  # fmt: skip
         ball = objective.default_constraint() if self.radius is None else NuclearBall(self.radius)
+        assert isinstance(ball, NuclearBall)
         null = 0.5 * float(np.average(np.square(objective.y), weights=total)) + np.finfo(float).tiny
         result = minimize(
             objective, ball, method="corrective", gap_tol=self.tol * null, max_iter=self.max_iter,
