@@ -11,6 +11,4 @@ for rule in ("best", "one-standard-error"):
     search = make_pipeline(StandardScaler().set_output(transform="pandas"), FrankWolfeClassifierCV(radii=20, rule=rule))
     model = search.fit(X, y)[-1]
     features = (model.coef_ != 0).sum()
-    print(
-        f"{rule}: radius {model.radius_:.3g}, loss {-model.best_score_:.4f}, {features} of {X.shape[1]} features"
-    )
+    print(f"{rule}: radius {model.radius_:.3g}, loss {-model.best_score_:.4f}, {features} of {X.shape[1]} features")
