@@ -2,7 +2,9 @@
 
 import numpy as np
 import pytest
+from qiskit.quantum_info import Statevector
 
+import bsfw
 from bsfw.quantum import ProcessTomography, StateTomography, haar_unitary, simulate_counts, simulate_state_counts
 from bsfw.quantum.counts import read
 
@@ -45,7 +47,7 @@ def test_letters_and_bits_of_a_label_belong_to_the_same_qubit_or_to_the_reversed
         ({("0+", "XZ"): 5}, "must be a dictionary"),
         ({("0+", "XZ"): {"00": 1}, ("0", "X"): {"0": 1}}, "has 1 letters, but the first one 2"),
         ({("0", "XZ"): {"00": 1}}, "different numbers of qubits"),
-        ({("0-", "XZ"): {"00": 1}}, r"input '0-' has letters other than those of '01\+r'"),
+        ({("0*", "XZ"): {"00": 1}}, r"input '0\*' has letters other than those of '01\+r-l'"),
         ({("0+", "XI"): {"00": 1}}, "setting 'XI' has letters other than those of 'XYZ'"),
         ({"XZ": {"00": 1}}, r"a key must be a pair of labels, \(input, setting\)"),
         ({}, "there are no counts"),
@@ -144,3 +146,20 @@ def test_states_are_simulated_as_the_definition_says():
         simulate_state_counts(np.diag([1.5, -0.5]), 10)
     with pytest.raises(ValueError, match="a state is a vector of 2\\^n numbers"):
         simulate_state_counts(np.ones(3), 10)
+
+
+def test_all_six_eigenstates_are_inputs():
+    """Counts of each label are those of qiskit's state of that name, sent through the gate."""
+    truth = haar_unitary(1, 3)
+    ends = {"Z": "01", "X": "+-", "Y": "rl"}
+    counts = {}
+    for letter in "01+-rl":
+        output = Statevector.from_label(letter).evolve(truth)
+        for setting, (up, _) in ends.items():
+            ones = round(10_000 * abs(Statevector.from_label(up).inner(output)) ** 2)
+            counts[letter, setting] = {"0": ones, "1": 10_000 - ones}
+    problem = ProcessTomography.from_counts(counts, truth=truth)
+    assert problem.fidelity(bsfw.minimize(problem).x) > 0.999
+    few = {key: counts[key] for key in counts if key[0] in "0-+l"}
+    assert ProcessTomography.from_counts(few, truth=truth).design.input_labels == ["0", "+", "-", "l"]
+    assert not problem.design.complete

@@ -100,3 +100,23 @@ def test_what_it_cannot_do_is_refused():
         fitter(*data, measurement_basis="X")
     with pytest.raises(ValueError, match=r"measurement indices \[5\] are not those"):
         fitter(*data[:2], np.array([[5]]), data[3])
+
+
+def test_the_fitter_takes_six_inputs():
+    """Pauli6PreparationBasis numbers its states Z+, Z-, X+, X-, Y+, Y-."""
+    from qiskit.quantum_info import Choi, Operator, process_fidelity
+    from qiskit_experiments.library.tomography.basis import Pauli6PreparationBasis, PauliMeasurementBasis
+
+    basis = Pauli6PreparationBasis()
+    truth = bsfw.quantum.haar_unitary(1, 5)
+    rows = [(index, setting) for index in range(6) for setting in range(3)]
+    measured = PauliMeasurementBasis()
+    outcomes = np.zeros((1, len(rows), 2), dtype=int)
+    for row, (index, setting) in enumerate(rows):
+        output = truth @ basis.matrix((index,), (0,)) @ truth.conj().T
+        for outcome in range(2):
+            effect = measured.matrix((setting,), outcome, (0,))
+            outcomes[0, row, outcome] = round(10_000 * np.trace(effect @ output).real)
+    prepared, settings = (np.array([[row[k]] for row in rows]) for k in (0, 1))
+    found, _ = fitter(outcomes, outcomes.sum(axis=(0, 2)), settings, prepared, measured, basis)
+    assert process_fidelity(Choi(found), Operator(truth)) > 0.999

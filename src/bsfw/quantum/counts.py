@@ -11,8 +11,8 @@ import numpy as np
 from .._arrays import Array
 from .measurements import INPUTS, SETTINGS, Design
 
-PREPARED, MEASURED = "01+r", "ZXY"
-"""Letters in the order of qiskit-experiments' PauliPreparationBasis and PauliMeasurementBasis."""
+PREPARED, PREPARED_SIX, MEASURED = "01+r", "01+-rl", "ZXY"
+"""Letters in the order of qiskit-experiments' Pauli- and Pauli6PreparationBasis, and PauliMeasurementBasis."""
 
 
 @dataclass(frozen=True)
@@ -121,16 +121,26 @@ def _qiskit_result(result: Any, labels: Sequence[Any] | None, process: bool) -> 
 
 def _experiment_data(data: Any, process: bool) -> list[tuple[Any, Any]]:
     """By the indices in qiskit-experiments' metadata, which begin with qubit 0, the last letter of a label."""
-    pairs = []
+    pairs, alphabet = [], _prepared_by(data)
     for entry in data.data():
         facts = entry.get("metadata", {})
         if "m_idx" not in facts or ("p_idx" in facts and bool(facts["p_idx"])) != process:
             kind = "process" if process else "state"
             raise ValueError(f"the ExperimentData are not of {kind} tomography: their metadata lack its indices.")
         measured = letters(facts["m_idx"], MEASURED, "measurement")
-        key = (letters(facts["p_idx"], PREPARED, "preparation"), measured) if process else measured
+        key = (letters(facts["p_idx"], alphabet, "preparation"), measured) if process else measured
         pairs.append((key, _marginal(entry["counts"], facts.get("clbits"))))
     return pairs
+
+
+def _prepared_by(data: Any) -> str:
+    """The letters of its preparation basis; without the experiment only indices above 3 tell the six from the four."""
+    analysis = getattr(getattr(data, "experiment", None), "analysis", None)
+    basis = None if analysis is None else getattr(analysis.options, "preparation_basis", None)
+    if basis is not None:
+        return PREPARED_SIX if type(basis).__name__ == "Pauli6PreparationBasis" else PREPARED
+    used = [index for entry in data.data() for index in entry.get("metadata", {}).get("p_idx") or ()]
+    return PREPARED_SIX if max(used, default=0) >= len(PREPARED) else PREPARED
 
 
 def _marginal(counts: Mapping[str, int], clbits: Sequence[int] | None) -> Mapping[str, int]:
@@ -169,7 +179,7 @@ def _key(key: Any, process: bool, n: int | None = None) -> tuple[str, str]:
     if not measured or (n is not None and len(measured) != n):
         raise ValueError(f"the label {key!r} has {len(measured)} letters, but the first one {n}: one for each qubit.")
     if set(prepared) - set(INPUTS):
-        raise ValueError(f"the input {prepared!r} has letters other than those of {INPUTS!r} (r is |+i>).")
+        raise ValueError(f"the input {prepared!r} has letters other than those of {INPUTS!r} (r is |+i>, l is |-i>).")
     if set(measured) - set(SETTINGS):
         raise ValueError(f"the setting {measured!r} has letters other than those of {SETTINGS!r}.")
     return prepared, measured

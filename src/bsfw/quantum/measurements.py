@@ -1,8 +1,9 @@
 """What is measured: product inputs, product Pauli settings, and their outcomes, all of them Kronecker products.
 
-A process on n qubits, d = 2^n, is probed with 4^n input states, products of |0>, |1>, |+>, |+i>; its output is measured
-in 3^n settings, X, Y or Z on each qubit, with 2^n outcomes each. Everywhere the first letter of a label, the leftmost
-Kronecker factor and the highest bit of an index belong to the same qubit (which is the last one of qiskit).
+A process on n qubits, d = 2^n, is probed with input states that are products of |0>, |1>, |+>, |+i> (4^n of them), or
+also of |-> and |-i>; its output is measured in 3^n settings, X, Y or Z on each qubit, with 2^n outcomes each.
+Everywhere the first letter of a label, the leftmost Kronecker factor and the highest bit of an index belong to the same
+qubit (which is the last one of qiskit).
 
 A Pauli product is named by two bit masks (a, b): letter I, X, Y, Z where the bits of a and b are 00, 10, 11, 01. Row c
 of it has its only nonzero in column c xor a, so that a table of signs replaces all 4^n matrices.
@@ -19,8 +20,10 @@ import numpy as np
 
 from .._arrays import Array, positive_int, shown
 
-INPUTS = "01+r"
-"""Letters of input states, as in ``qiskit.quantum_info.Statevector.from_label``: r is |+i>."""
+INPUTS = "01+r-l"
+"""Letters of input states, as in ``qiskit.quantum_info.Statevector.from_label``: r is |+i>, l is |-i>."""
+_USUAL = 4
+"""The first so many letters tell all of a process; they are taken if no inputs are named, and positions count them."""
 SETTINGS = "XYZ"
 MOST_QUBITS = 12
 """Matrices of more would take gigabytes each."""
@@ -28,7 +31,7 @@ MOST_LABELS = 10**5
 """Inputs and settings that are taken if none are named: those of eight qubits, whose measurements take 880 GB."""
 
 _HALF = 0.5**0.5
-_STATES = np.array([[1, 0, _HALF, _HALF], [0, 1, _HALF, 1j * _HALF]])
+_STATES = np.array([[1, 0, _HALF, _HALF, _HALF, _HALF], [0, 1, _HALF, 1j * _HALF, -_HALF, -1j * _HALF]])
 _EIGENVECTORS = np.array(
     [
         [[_HALF, _HALF], [_HALF, -_HALF]],
@@ -97,7 +100,7 @@ class Design:
     ----------
     qubits : int
     inputs, settings : tuple of int
-        Positions among all 4^n and 3^n, the labels taken as numbers to the base 4 and 3.
+        The labels as numbers, to the base 6 by "01+r-l" and to the base 3.
     """
 
     qubits: int
@@ -114,7 +117,7 @@ class Design:
                 f"all inputs and settings of {n} qubits are {sum(counts)}, and their measurements take "
                 f"{8e-9 * 24**n:.3g} GB; name inputs= and settings= of what was measured."
             )
-        return cls(n, _chosen(inputs, INPUTS, n, "inputs"), _chosen(settings, SETTINGS, n, "settings"))
+        return cls(n, _chosen(inputs, INPUTS, _USUAL, n, "inputs"), _chosen(settings, SETTINGS, 3, n, "settings"))
 
     @property
     def dimension(self) -> int:
@@ -128,11 +131,13 @@ class Design:
 
     @property
     def complete(self) -> bool:
-        return self.shape[:2] == (4**self.qubits, 3**self.qubits)
+        return self.settings == tuple(range(3**self.qubits)) and self.inputs == _usual(INPUTS, _USUAL, self.qubits)
 
     @property
     def input_labels(self) -> list[str]:
-        return ["".join(INPUTS[k] for k in digits) for digits in _digits(np.array(self.inputs), 4, self.qubits)]
+        return [
+            "".join(INPUTS[k] for k in digits) for digits in _digits(np.array(self.inputs), len(INPUTS), self.qubits)
+        ]
 
     @property
     def setting_labels(self) -> list[str]:
@@ -140,7 +145,7 @@ class Design:
 
     def input_states(self) -> Array:
         """Psi, the input states as columns: (d, inputs)."""
-        factors = [_STATES[:, digits] for digits in _digits(np.array(self.inputs), 4, self.qubits).T]
+        factors = [_STATES[:, digits] for digits in _digits(np.array(self.inputs), len(INPUTS), self.qubits).T]
         # Columns stay aligned: the Kronecker product is taken column by column.
         return reduce(lambda left, right: (left[:, None] * right).reshape(-1, left.shape[1]), factors)
 
@@ -203,25 +208,30 @@ class Design:
         return np.asarray((masks & x_part[:, None]) * self.dimension + (masks & z_part[:, None]))
 
 
-def _chosen(wanted: Any, letters: str, qubits: int, name: str) -> tuple[int, ...]:
-    count = len(letters) ** qubits
+def _usual(letters: str, base: int, qubits: int) -> tuple[int, ...]:
+    """All labels of the first `base` letters, as numbers to the base of all letters."""
+    digits = _digits(np.arange(base**qubits), base, qubits)
+    return tuple((digits @ len(letters) ** np.arange(qubits)[::-1]).tolist())
+
+
+def _chosen(wanted: Any, letters: str, base: int, qubits: int, name: str) -> tuple[int, ...]:
     if wanted is None:
-        return tuple(range(count))
+        return _usual(letters, base, qubits)
     if isinstance(wanted, str) or not isinstance(wanted, (Sequence, np.ndarray)) or len(wanted) == 0:
         raise ValueError(f"{name} must be a list of labels such as {letters[:1] * qubits!r} or of positions, "
                          f"got {wanted!r}.")  # fmt: skip
-    chosen = tuple(_position(item, letters, qubits, name) for item in wanted)
+    chosen = tuple(_position(item, letters, base, qubits, name) for item in wanted)
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"{name} has the same entry twice; name each once, and average what was measured twice.")
     return chosen
 
 
-def _position(item: Any, letters: str, qubits: int, name: str) -> int:
+def _position(item: Any, letters: str, base: int, qubits: int, name: str) -> int:
     if isinstance(item, str) and len(item) == qubits and set(item) <= set(letters):
         return reduce(lambda number, letter: number * len(letters) + letters.index(letter), item, 0)
-    if isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < len(letters) ** qubits:
-        return int(item)
+    if isinstance(item, (int, np.integer)) and not isinstance(item, bool) and 0 <= item < base**qubits:
+        return int(_digits(np.array([item]), base, qubits)[0] @ len(letters) ** np.arange(qubits)[::-1])
     raise ValueError(
         f"{name} has {item!r}, which is neither {qubits} letter{'s' * (qubits > 1)} of {letters!r} nor a position from "
-        f"0 to {len(letters) ** qubits - 1}."
+        f"0 to {base**qubits - 1}."
     )

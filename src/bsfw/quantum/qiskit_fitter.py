@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import Array
 from .._minimize import minimize
 from .channels import choi_matrix
-from .counts import MEASURED, PREPARED, Record, letters
+from .counts import MEASURED, PREPARED, PREPARED_SIX, Record, letters
 from .measurements import INPUTS, Design
 from .states import StateTomography
 from .tomography import ProcessTomography
@@ -65,7 +65,11 @@ def fitter(
     n = measurement_data.shape[1]
     process = preparation_data.shape[1] > 0
     settings_of = [letters(row, MEASURED, "measurement") for row in measurement_data]
-    inputs_of = [letters(row, PREPARED, "preparation") if process else "0" * n for row in preparation_data]
+    six = type(preparation_basis).__name__ == "Pauli6PreparationBasis"
+    inputs_of = [
+        letters(row, PREPARED_SIX if six else PREPARED, "preparation") if process else "0" * n
+        for row in preparation_data
+    ]
     record = _record(np.asarray(outcome_data[0]), inputs_of, settings_of, n)
     readout = _readout(measurement_basis, measurement_qubits, n)
     metadata: dict[str, Any] = {"fitter": "bsfw", "output_dims": (2,) * n, "input_dims": (2,) * n if process else (1,)}
@@ -84,12 +88,12 @@ def fitter(
 def _check(outcome_data: Array, measured: Any, prepared: Any, preparation_data: Array) -> None:
     if len(outcome_data) != 1:
         raise ValueError("bsfw.quantum.fitter does not condition on classical bits of the circuit.")
-    bases = [(measured, "PauliMeasurementBasis")]
+    bases: list[tuple[Any, tuple[str, ...]]] = [(measured, ("PauliMeasurementBasis",))]
     if preparation_data.shape[1]:
-        bases.append((prepared, "PauliPreparationBasis"))
-    for basis, name in bases:
-        if basis is not None and type(basis).__name__ != name:
-            raise ValueError(f"bsfw.quantum.fitter knows the {name} only, got {type(basis).__name__}.")
+        bases.append((prepared, ("PauliPreparationBasis", "Pauli6PreparationBasis")))
+    for basis, names in bases:
+        if basis is not None and type(basis).__name__ not in names:
+            raise ValueError(f"bsfw.quantum.fitter knows the {' and '.join(names)} only, got {type(basis).__name__}.")
 
 
 def _record(outcomes: Array, inputs_of: list[str], settings_of: list[str], n: int) -> Record:

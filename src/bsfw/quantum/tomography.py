@@ -317,9 +317,10 @@ class ProcessTomography(KrausVariable, Objective):
         Parameters
         ----------
         counts : mapping or qiskit object
-            ``{("0+", "XZ"): {"00": 512, "01": 3, ...}, ...}``: inputs are letters of "01+r" (r is |+i>), settings of
-            "XYZ"; the first letter is the last qubit of qiskit, and bit 0 the eigenvalue +1. Or a qiskit ``Result`` or
-            ``PrimitiveResult`` with `labels`, or an ``ExperimentData`` of qiskit-experiments' ProcessTomography.
+            ``{("0+", "XZ"): {"00": 512, "01": 3, ...}, ...}``: inputs are letters of "01+-rl" (r is |+i>, l is |-i>),
+            settings of "XYZ"; the first letter is the last qubit of qiskit, and bit 0 the eigenvalue +1. Or a qiskit
+            ``Result`` or ``PrimitiveResult`` with `labels`, or an ``ExperimentData`` of qiskit-experiments'
+            ProcessTomography.
         labels : sequence of pairs, optional
             For qiskit's results: what each circuit prepared and measured, in order.
         bit_order : {"same", "reversed"}
