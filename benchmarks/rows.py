@@ -190,6 +190,21 @@ def _races(
         yield Row(family, label, ours.name, peer.name, bound, "ms", partial(pick, ours.name), sizes.cap)
 
 
+@cache
+def _repeated_boost() -> Any:
+    """A compiled loop over Boost calls, so that Python comes in only once."""
+    import numba
+
+    from bsfw.kernels.rounds import boost
+
+    @numba.njit(_nrt=False)
+    def again(of, rule, record, support, g, bounds, rounds, times):
+        for _ in range(times):
+            boost(of, rule, record, support, g, bounds, rounds)
+
+    return again
+
+
 def _boost_call(make: MakeProblem, sizes: Sizes, in_run: bool) -> Samples:
     """One Boost in the midst of a run: on the run's own state, or on its iterate and estimate as dense arrays."""
     problem = make(sizes)
@@ -203,10 +218,12 @@ def _boost_call(make: MakeProblem, sizes: Sizes, in_run: bool) -> Samples:
     m, x = engine.estimate(state), state.x
 
     times = 32 if in_run else 1  # in a run no Python comes between two of them
+    again, work = _repeated_boost(), engine.work()
+    parts = work.record, work.support, work.estimate.g, work.bounds, work.rounds
 
     def ours() -> None:
         if in_run:
-            engine.boost_again(times)
+            again(engine.set, engine.boost_rule, *parts, times)
         else:
             ball.boost(m, x, literal.MAX_ROUNDS, literal.MIN_GAIN)
 

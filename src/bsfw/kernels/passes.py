@@ -1,4 +1,4 @@
-"""Full passes over the data on all cores: the slopes of all samples, and the gradient.
+"""Full passes over the data on several threads: the slopes of all samples, and the gradient.
 
 Threads split the samples, then the coordinates; every number is computed by one thread from start to end, so that the
 result does not depend on how many there are.
@@ -30,25 +30,18 @@ COLUMNS_FIRST = 4
 ROWS = 2048
 """Samples in a block."""
 ONE, TWO = np.uint64(1), np.uint64(2)
-_pools: dict[int, ThreadPoolExecutor] = {}
+_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
 
 
-def cores() -> int:
-    """Threads to use: the cores this process may run on, or OMP_NUM_THREADS if that is smaller."""
-    mine = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(mine, int(wanted))) if wanted.isdecimal() else mine
-
-
-def _split(work: Callable[[int, int], None], size: int, entries: int) -> None:
+def _split(work: Callable[[int, int], None], size: int, entries: int, threads: int) -> None:
     """Call work(first, last) on ranges that make up range(size)."""
-    threads = cores() if entries >= PARALLEL else 1
-    if threads == 1:
+    if threads == 1 or entries < PARALLEL:
         work(0, size)
         return
-    pool = _pools.get(os.getpid())  # a forked child has no threads of its parent's pool
+    key = os.getpid(), threads  # a forked child has no threads of its parent's pool
+    pool = _pools.get(key)
     if pool is None:
-        pool = _pools[os.getpid()] = ThreadPoolExecutor(cores(), thread_name_prefix="bsfw")
+        pool = _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="bsfw")
     bounds = [size * k // (4 * threads) for k in range(4 * threads + 1)]
     list(pool.map(work, bounds[:-1], bounds[1:]))
 
@@ -115,15 +108,17 @@ def _columns_between(data, indices, indptr, slopes, factor, first, last, out):
     _weighted_columns(data, indices, indptr, slopes, factor, first, last, out)
 
 
-def columns_adjoint(data: Array, indices: Any, indptr: Any, slopes: Array, factor: float, out: Array) -> None:
-    """out = factor A^T slopes on all cores, for A in CSC form, or dense with `indices` None."""
+def columns_adjoint(
+    data: Array, indices: Any, indptr: Any, slopes: Array, factor: float, out: Array, threads: int
+) -> None:
+    """out = factor A^T slopes on so many threads, for A in CSC form, or dense with `indices` None."""
     out[:] = 0.0
 
     def part(first: int, last: int) -> None:
         _columns_between(data, indices, indptr, slopes, factor, first, last, out)
 
     if data.size:  # a kernel looks at the first entries of a column before it knows whether there are any
-        _split(part, out.size, data.size)
+        _split(part, out.size, data.size, threads)
 
 
 @entry()
@@ -136,7 +131,7 @@ def rows_adjoint(data, indices, indptr, slopes, factor, out):
             out[np.uint64(indices[p])] += coefficient * data[p]
 
 
-def slopes(model: Model, work: Work, x: Array) -> None:
+def slopes(model: Model, work: Work, x: Array, threads: int) -> None:
     """table[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form; by the margins where they are kept.
 
     Samples come in fixed blocks, so that threads do not change which of them are vectorised together.
@@ -158,16 +153,16 @@ def slopes(model: Model, work: Work, x: Array) -> None:
             float(work.record[0]["margin_scale"]), first, last, out,
         )  # fmt: skip
 
-    _split(part, -(-out.size // ROWS), model.data.size if by_rows else out.size)
+    _split(part, -(-out.size // ROWS), model.data.size if by_rows else out.size, threads)
 
 
-def gradient(model: Model, slopes: Array, g: Array) -> None:
-    """g = (1/m) A^T slopes: column by column on all cores where the model has them or is dense, else row by row."""
+def gradient(model: Model, slopes: Array, g: Array, threads: int) -> None:
+    """g = (1/m) A^T slopes: column by column on these threads where the model has them or is dense, else row by row."""
     factor = 1.0 / model.y.size
     if model.indices is None:
-        columns_adjoint(model.data, None, None, slopes, factor, g)
+        columns_adjoint(model.data, None, None, slopes, factor, g, threads)
     elif model.columns.size:
-        columns_adjoint(model.columns, model.column_indices, model.column_indptr, slopes, factor, g)
+        columns_adjoint(model.columns, model.column_indices, model.column_indptr, slopes, factor, g, threads)
     else:
         rows_adjoint(model.data, model.indices, model.indptr, slopes, factor, g)
 

@@ -87,10 +87,3 @@ def compile_run(phases: Phases, model: Any, rule: Any, of: Any, boost_rule: Any,
         for_loss(run, model.loss),
         (phases, model, rule, of, boost_rule, work, True, 0, empty, empty, NO_RANDOM, budgets),
     )
-
-
-@entry()
-def boost_again(phases, of, boost_rule, work, times):
-    """Boost, so many times over; for benchmarks."""
-    for _ in range(times):
-        call(phases.boost, (of, boost_rule, work.record, work.support, work.estimate.g, work.bounds, work.rounds))

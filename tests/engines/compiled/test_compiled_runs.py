@@ -274,7 +274,7 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
     for A in (sp.random(500, 60, density=0.1, random_state=3, format="csr"), rng.standard_normal((500, 30))):
         runs = []
         for threads in (1, 2, 3):
-            monkeypatch.setattr(passes, "cores", lambda threads=threads: threads)
+            monkeypatch.setattr("bsfw.engines.compiled.engine.cores", lambda threads=threads: threads)
             for estimator in (bsfw.FullGradient(), bsfw.LSVRG(batch_size=50), bsfw.SARAH(batch_size=50)):
                 runs.append(
                     bsfw.minimize(bsfw.Logistic(A, y), bsfw.L1Ball(3.0), estimator=estimator, max_iter=60, rng=0).x
@@ -282,33 +282,6 @@ def test_results_do_not_depend_on_the_number_of_threads(monkeypatch):
         for k in range(3):
             np.testing.assert_array_equal(runs[k], runs[3 + k])
             np.testing.assert_array_equal(runs[k], runs[6 + k])
-
-
-def test_threads_follow_the_environment(monkeypatch):
-    from bsfw.kernels.passes import cores
-
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert cores() == 1
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert cores() >= 1
-
-
-def test_boosting_again_leaves_the_run_as_it_was(classification):
-    A, y = classification
-    runs = []
-    for again in (False, True):
-        solver = bsfw.Solver(bsfw.Logistic(A, y), bsfw.L1Ball(3.0), bsfw.SAGA(batch_size=6))
-        state = solver.init(rng=0)
-        engine = solver.engine(state)
-        for _ in range(20):
-            direction = engine.look(state)
-            if again:
-                assert engine.boost_again() == direction.rounds
-            engine.advance(state, direction)
-        engine.publish(state)
-        runs.append((state.x, state.lmo_calls))
-    np.testing.assert_array_equal(runs[0][0], runs[1][0])
-    assert runs[0][1] == runs[1][1]
 
 
 def test_a_process_with_numba_switched_off_still_solves():

@@ -170,25 +170,6 @@ def test_recording_does_not_change_a_run(name):
             assert run.lmo_calls == runs[0].lmo_calls
 
 
-@pytest.mark.parametrize("name", BOTH)
-def test_boosting_again_leaves_the_run_as_it_was(name):
-    runs = []
-    for again in (False, True):
-        solver = bsfw.Solver(logistic(), SETS[name](N), bsfw.SAGA(batch_size=6), engine="compiled")
-        state = solver.init(rng=0)
-        engine = solver.engine(state)
-        for _ in range(20):
-            direction = engine.look(state)
-            if again:
-                assert engine.boost_again() == direction.rounds
-            engine.advance(state, direction)
-        engine.publish(state)
-        runs.append((state.x, state.lmo_calls))
-    # Of a group that has slots by now, squares are summed in another order.
-    np.testing.assert_allclose(runs[0][0], runs[1][0], atol=1e-12)
-    assert runs[0][1] == runs[1][1]
-
-
 class Interrupted(Exception):
     pass
 

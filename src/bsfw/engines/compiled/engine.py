@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
+from ..._threads import cores
 from ...boosting import Direction
 from ...constraints._compiled_boost import compiled_set, direction_of
 from ...estimators import LSVRG, SARAH, HeavyBall
@@ -54,7 +55,7 @@ class CompiledEngine(Engine):
         self.of = compiled_set(plan.constraint, self.n)
         self.choices = Choices(self.objective, plan.estimator, plan.step, self.of, self.n)
         self.searches = isinstance(plan.step, (ShortStep, LineSearch))
-        self._chunk = 1
+        self._chunk, self._threads = 1, cores()  # counted once: it reads files
         self._source: tuple[Any, Random] = (state.rng, random_of(state.rng))
         self._kept: tuple[int, Array, Array] = (0, np.empty(0), np.empty(0))
         fresh = arrays.fresh_memory(self.choices, state.x)
@@ -122,9 +123,9 @@ class CompiledEngine(Engine):
 
     def _full_pass(self) -> None:
         """The slopes of all samples and the full gradient, where the kernel asked for them."""
-        r, work = self.record, self.work()
-        passes.slopes(self.model, work, work.support.previous if r["pass_at_previous"] else work.support.x)
-        passes.gradient(self.model, work.estimate.table, work.estimate.g)
+        r, work, threads = self.record, self.work(), self._threads
+        passes.slopes(self.model, work, work.support.previous if r["pass_at_previous"] else work.support.x, threads)
+        passes.gradient(self.model, work.estimate.table, work.estimate.g, threads)
         r["sample_gradients"] += self.choices.m
         r["full_gradients"] += 1
 
@@ -244,14 +245,6 @@ class CompiledEngine(Engine):
             if time.perf_counter() - before < CHUNK_SECONDS / 2:
                 self._chunk *= 2
             yield
-
-    def boost_again(self, times: int = 1) -> int:
-        """Boost at the present x and m so many times more, without a trace in the run; for benchmarks. Returns K_t."""
-        calls = int(self.record["lmo_calls"])
-        work = self.work()
-        kernels.boost_again(self._phases, self.set, self.boost_rule, work, times)
-        self.record["lmo_calls"] = calls
-        return int(self.record["rounds"])
 
     def publish(self, state: State) -> None:
         """Write x as an array into the state, for whoever looks at it, and free what can be made again. O(n)."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
+from ..._threads import cores
 from ...active_set import ActiveSet
 from ...boosting import Direction
 from ...constraints.one_hot import OneHotConstraint, OneHotKind
@@ -56,6 +57,7 @@ class CorrectiveEngine(Engine):
 
     def __init__(self, plan: Plan, state: State) -> None:
         super().__init__(plan, state)
+        self._threads = cores()
         assert isinstance(plan.objective, LinearModel) and isinstance(plan.constraint, OneHotConstraint)
         self.objective, self.constraint = plan.objective, plan.constraint
         self.f = plan.objective  # F keeps the intercept
@@ -218,7 +220,9 @@ class CorrectiveEngine(Engine):
         g = np.empty(self.n)
         if self._by_columns:
             columns = self.objective.columns
-            passes.columns_adjoint(columns.data, columns.indices, columns.indptr, slopes, 1.0 / self.m, g)
+            passes.columns_adjoint(
+                columns.data, columns.indices, columns.indptr, slopes, 1.0 / self.m, g, self._threads
+            )
         else:
             passes.rows_adjoint(A.data, A.indices, A.indptr, slopes, 1.0 / self.m, g)
         return g
