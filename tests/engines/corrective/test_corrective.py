@@ -17,7 +17,6 @@ import bsfw
 from bsfw.engines.corrective.correction import Corrector, Region
 from bsfw.engines.corrective.engine import CorrectiveEngine
 from bsfw.engines.corrective.general import HullEngine
-from bsfw.engines.corrective.outer import outer_of
 from bsfw.objectives.completion import MatrixCompletion
 from bsfw.results import Result, Status
 from bsfw.solver import Solver
@@ -173,8 +172,8 @@ def test_without_a_gram_matrix_it_is_the_same_optimum(loss: str, monkeypatch: py
     for constraint in sets(40).values():
         with_gram = solve(objective(loss, sp.csr_array(A), y), constraint, 1e-9)
         with monkeypatch.context() as patch:
-            patch.setattr("bsfw.engines.corrective.correction.SMALL_GRAM", 0)
-            patch.setattr("bsfw.engines.corrective.correction.LARGE_GRAM", 0)
+            patch.setattr("bsfw.engines.corrective.oracle.SMALL_GRAM", 0)
+            patch.setattr("bsfw.engines.corrective.oracle.LARGE_GRAM", 0)
             without = solve(objective(loss, sp.csr_array(A), y), constraint, 1e-7, 300)
         assert without.status is Status.GAP_REACHED
         assert without.fun == pytest.approx(with_gram.fun, abs=2e-7)
@@ -520,7 +519,7 @@ def test_the_gap_of_a_region_is_that_of_its_vertices() -> None:
 @pytest.mark.parametrize("equal", [False, True])
 def test_faces_end_where_the_model_is_stationary_on_what_is_left(equal: bool) -> None:
     rng = np.random.default_rng(5)
-    corrector, dropped = Corrector(outer_of(bsfw.LeastSquares(*data())), Region(not equal, equal, 1.0)), []
+    corrector, dropped = Corrector(Region(not equal, equal, 1.0)), []
     for _ in range(30):
         B, g, weights = rng.standard_normal((20, 8)), rng.standard_normal(8), rng.uniform(0.5, 2.0, 8)
         gram, x = B.T @ B / 20, rng.standard_normal(8)

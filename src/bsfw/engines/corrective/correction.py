@@ -10,15 +10,12 @@ import numpy as np
 from ..._arrays import Array
 from ..._threads import one_blas_thread
 from . import newton
-from .images import Images, SparseImages
-from .outer import Outer, Point
+from .oracle import TRUSTED, Columns, Oracle, P
 
-STEPS, MOST_STEPS, SHORT = 5, 10, 0.1
-"""Newton steps on one active set, and with those of a wrong model, which had to be shorter than this."""
+STEPS, MOST_STEPS = 5, 10
+"""Newton steps on one active set, and with those of a wrong model."""
 ENOUGH = 0.05
 """The gap over the active set, relative to that over the whole set, below which the next gradient is worth more."""
-SMALL_GRAM, LARGE_GRAM, FINE = 1000, 2000, 3e-3
-"""Atoms up to which there is a Gram matrix, and up to which once the gap is at most this fraction of f."""
 PENALTY = 5.0
 """Weight of the squared mass, in units of the mean curvature of a coordinate over the number of atoms."""
 PRECISION, EPOCHS = 1e-3, 200
@@ -27,17 +24,10 @@ FACES = 20
 """Faces that are tried to solve the model exactly, each with fewer atoms than the one before."""
 RIDGE = 1e-13
 """Added to the diagonal, relative to the trace: equal atoms make a Gram matrix singular."""
-OVERSHOT, STEEP, CAREFUL = 0.1, 0.7, 8
-"""Slope at the end of a step, relative to that at its start, that still counts as its minimum; and that tells that it
-stopped too early, which is looked at for so many trials."""
-ARMIJO, TRIALS = 1e-4, 25
-"""Share of the decrease that the slope promises with which a step is accepted where f is not convex; and its trials."""
 ROUNDING = 1e-14
 """A gap over the atoms below this fraction of f is rounding."""
 POLISHED = 1e-10
 """With a gap over the atoms below this fraction of f, a model that finds nothing better says that there is nothing."""
-TRUSTED = 1e-12
-"""A Newton step that promises less than this fraction of f is taken whole: no value or slope could judge it."""
 
 
 @dataclass(frozen=True)
@@ -97,36 +87,29 @@ class Region:
 
 
 class Corrector:
-    """Minimises an objective over the weights of given atoms, whose images are the columns of B.
+    """Minimises an objective over the weights of given atoms.
 
     Parameters
     ----------
-    outer : Outer
-        The objective as a function of images.
     region : Region
         Of the weights.
     """
 
-    def __init__(self, outer: Outer, region: Region) -> None:
-        self.outer, self.region = outer, region
-
-    def point(self, B: Images, x: Array) -> Point:
-        """The point with the weights x and the best intercept; counts a gradient."""
-        z = self.outer.fitted(B.times(x))
-        return Point(x, z, self.outer.slopes(z))
+    def __init__(self, region: Region) -> None:
+        self.region = region
 
     @one_blas_thread  # once more than in `Solver.run`: the first call loads the BLAS of SciPy
     def correct(
-        self, B: Images, weights: Array, point: Point, g: Array, gap: float, value: float
-    ) -> tuple[Point, float]:
+        self, oracle: Oracle[P], weights: Array, point: P, g: Array, gap: float, value: float
+    ) -> tuple[P, float]:
         """Newton steps from `point` until the gap over the atoms is a fraction of `gap`; all feasible.
 
         Parameters
         ----------
-        B : Images
-            Of the atoms.
+        oracle : Oracle
+            The objective as a function of the weights.
         weights : array, (k,)
-            Their w.
+            The w of the atoms.
         point : Point
             Where to start.
         g : array, (k,)
@@ -140,22 +123,18 @@ class Corrector:
         length : float
             Of the last step, in [0, 1].
         """
-        columns = None
-        if isinstance(B, SparseImages) and B.shape[1] > (LARGE_GRAM if gap <= FINE * value else SMALL_GRAM):
-            columns = B.by_columns()
         length, good, secant = 0.0, 0, None
         multiplier = self.region.multiplier(g, point.x)
         for step in range(MOST_STEPS):
-            g = B.adjoint(point.slopes) if step else g
+            g = oracle.slopes(point) if step else g
             active_gap = self.region.gap(g, point.x, weights)
             if active_gap <= ROUNDING * value or (good and active_gap <= ENOUGH * gap):
                 break
-            model = self.outer.model(point.z, secant)
-            if columns is None:
-                gram = self.outer.gram(B, model)
-                target, multiplier = self._by_gram(gram, g, point.x, weights, multiplier)
+            model = oracle.model(point, secant)
+            if isinstance(model.hessian, Columns):
+                target, multiplier = self._by_residual(model.hessian, g, point.x, weights, multiplier)
             else:
-                target, multiplier = self._by_residual(columns, model, g, point.x, weights, multiplier)
+                target, multiplier = self._by_gram(model.hessian, g, point.x, weights, multiplier)
             slope = math.nan if target is None else self.region.slope(g, point.x, target, weights)
             trusted = slope < 0 and slope >= -TRUSTED * value
             if target is not None and not slope < 0 and active_gap <= POLISHED * value:
@@ -166,9 +145,7 @@ class Corrector:
                 slope = float(g @ (target - point.x))
                 if not slope < 0:
                     break
-            change = self.outer.follow(B.times(target - point.x), model)
-            point, length, secant = self._search(point, target, change, slope, trusted)
-            point = self.outer.refitted(point)
+            point, length, secant = oracle.step(point, target, model, slope, trusted)
             good += secant is None
             if good == STEPS:
                 break
@@ -214,25 +191,19 @@ class Corrector:
         return inside, multiplier
 
     def _by_residual(
-        self,
-        columns: tuple[Array, Array, Array],
-        curvatures: Array,
-        g: Array,
-        x: Array,
-        weights: Array,
-        multiplier: float,
+        self, columns: Columns, g: Array, x: Array, weights: Array, multiplier: float
     ) -> tuple[Array | None, float]:
         """Minimise the model by coordinate descent, without a Gram matrix.
 
         With an intercept held fixed, which makes the model an upper bound of the one with a free intercept.
         """
-        entries, rows, starts = columns
+        entries, rows, starts, curvatures = columns
         data = entries * np.sqrt(curvatures)[rows]
         diagonal = np.add.reduceat(np.append(data * data, 0.0), starts[:-1])
         diagonal[np.diff(starts) == 0] = 0.0  # reduceat gives the next entry there
         target = x.copy()
         multiplier = newton.descend_residual(
-            self.region.code, data, rows, starts, diagonal, g, np.zeros(self.outer.m), target, x, weights,
+            self.region.code, data, rows, starts, diagonal, g, np.zeros(len(curvatures)), target, x, weights,
             self.region.radius, multiplier, self._penalty(diagonal, weights), PRECISION, EPOCHS,
         )  # fmt: skip
         return self.region.inside(target, weights), multiplier
@@ -241,46 +212,3 @@ class Corrector:
     def _penalty(diagonal: Array, weights: Array) -> float:
         mean = float((diagonal / np.square(weights)).mean())
         return PENALTY * mean / len(weights) if mean > 0 else 1.0
-
-    def _search(
-        self, point: Point, target: Array, change: Array, slope: float, trusted: bool
-    ) -> tuple[Point, float, Array | None]:
-        """A step towards `target`, which changes margins by `change`, the full one first.
-
-        Both ends are feasible, so is what lies between. Where f is convex, a nonpositive slope at the end proves a
-        decrease, without the rounding of values. Where it is not, values decide, or the slope once values cannot. If
-        the step has to be short, or could be much longer, the model was wrong: also returns the mean curvatures of the
-        samples along the full step, for the next model.
-        """
-        by_slope = trusted or self.outer.convex
-        value = 0.0 if by_slope else self.outer.value(point.z)
-        length, secant = 1.0, None
-        near, near_end, far, far_end = 0.0, slope, 0.0, 0.0
-        too_far = 0  # trials in turn: f can have a kink, as good as, where slopes tell little
-        for trial in range(TRIALS):
-            z = point.z + length * change
-            slopes = self.outer.slopes(z)
-            end = float(slopes @ change) / self.outer.m
-            if by_slope:
-                settled = far == 0.0 or end >= STEEP * slope or trial >= CAREFUL
-                accepted = trusted or (end <= -OVERSHOT * slope and settled)
-            else:
-                found = self.outer.value(z)
-                accepted = found <= value + ARMIJO * length * slope or (
-                    found <= (1.0 + TRUSTED) * value and abs(end) <= -OVERSHOT * slope
-                )
-            if accepted:
-                x = target if length == 1.0 else point.x + length * (target - point.x)
-                wrong = not trusted and (length < SHORT or (length == 1.0 and end < STEEP * slope))
-                if wrong and secant is None:
-                    secant = self.outer.secant(change, slopes - point.slopes)
-                return Point(x, z, slopes), length, secant if wrong else None
-            if trial == 0:
-                secant = self.outer.secant(change, slopes - point.slopes)
-            if by_slope and end < 0:
-                near, near_end, too_far = length, end, 0
-            else:
-                far, far_end, too_far = length, max(end, 0.0), too_far + 1
-            share = near_end / (near_end - far_end) if far_end > 0 else 0.5
-            length = near + (far - near) * max(0.1, min(share, 0.9 / 3.0 ** max(too_far - 1, 0)))
-        return point, 0.0, secant

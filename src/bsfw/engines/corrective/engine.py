@@ -26,6 +26,7 @@ from ..starts import start_on_arrays
 from .classes import DenseColumns, SparseColumns
 from .correction import Corrector, Region
 from .images import DenseImages, Images, SparseImages
+from .oracle import FINE, InMemory
 from .outer import Point, outer_of
 
 LEAST_ROUNDS, FIRST_ROUNDS, MIN_GAIN = 16, 64, 1e-6
@@ -65,7 +66,7 @@ class CorrectiveEngine(Engine):
         kind, weights = self.constraint.one_hot_rule()
         self._weights = weights
         self.outer = outer_of(self.objective)
-        self.corrector = Corrector(self.outer, Region(*_REGIONS[kind], self.constraint.radius))
+        self.corrector = Corrector(Region(*_REGIONS[kind], self.constraint.radius))
         if "active.weights" in state.memory:
             self.active = ActiveSet.from_arrays(state.memory)
             self._by_columns = bool(state.memory["by_columns"][0])
@@ -93,7 +94,7 @@ class CorrectiveEngine(Engine):
 
     def _look(self, state: State) -> Direction | None:
         """Full gradient, exact gap and Boost."""
-        self._point = self.corrector.point(self._images, self._x[self._coordinates])
+        self._point = InMemory(self.outer, self._images).point(self._x[self._coordinates])
         self._value = self.outer.value(self._point.z)
         self._g = self._gradient(self._point.slopes)
         if not np.isfinite(self._g).all():
@@ -110,9 +111,10 @@ class CorrectiveEngine(Engine):
         self._join(direction)
         coordinates, weights = self._coordinates, self._atom_weights(self._coordinates)
         start = Point(self._x[coordinates], self._point.z, self._point.slopes)
+        oracle = InMemory(self.outer, self._images, direction.gap <= FINE * self._value)
         point, length = self.corrector.correct(
-            self._images, weights, start, self._active_slopes(), direction.gap, self._value
-        )
+            oracle, weights, start, self._active_slopes(), direction.gap, self._value
+        )  # fmt: skip
         self._point = None
         self.active = self._atoms(coordinates, point.x)
         self._x[coordinates] = 0.0

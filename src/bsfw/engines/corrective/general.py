@@ -21,6 +21,7 @@ from .classes import DenseClasses
 from .correction import Corrector, Region
 from .engine import LEAST_ROUNDS, MIN_GAIN
 from .images import DenseImages, Images
+from .oracle import FINE, InMemory
 from .outer import Point, outer_of
 
 
@@ -43,7 +44,7 @@ class HullEngine(Engine):
         assert isinstance(plan.objective, LinearModel)
         self.f = self.objective = plan.objective  # F keeps the intercept
         self.outer = outer_of(self.objective)
-        self.corrector = Corrector(self.outer, Region(signed=False, equal=True, radius=1.0))
+        self.corrector = Corrector(Region(signed=False, equal=True, radius=1.0))
         self.rounds = plan.constraint.suggested_rounds
         self.active: ActiveSet | None = None
         self._x = np.asarray(state.x, dtype=np.float64)
@@ -65,7 +66,7 @@ class HullEngine(Engine):
     def _look(self, state: State) -> Direction | None:
         """Full gradient, exact gap and Boost."""
         weights = np.ones(1) if self.active is None else self.active.weights
-        self._point = self.corrector.point(self._images, weights)
+        self._point = InMemory(self.outer, self._images).point(weights)
         self._value = self.outer.value(self._point.z)
         self._g = self.outer.gradient(self._point.slopes)
         if not np.isfinite(self._g).all():
@@ -86,8 +87,9 @@ class HullEngine(Engine):
         self._renew()
         start = Point(self.active.weights, self._point.z, self._point.slopes)
         g = self._images.adjoint(start.slopes)
+        oracle = InMemory(self.outer, self._images, direction.gap <= FINE * self._value)
         point, length = self.corrector.correct(
-            self._images, np.ones(len(self.active)), start, g, direction.gap, self._value
+            oracle, np.ones(len(self.active)), start, g, direction.gap, self._value
         )  # fmt: skip
         self.active.weights = point.x.copy()
         self.active.tidy()
