@@ -133,8 +133,8 @@ def batch_margins(model, work, samples, first, size, other):
 
 @kernel()
 def add_batch(model, work, other, table, unit, store, factor):
-    """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x>, y_i), its change from an old slope (into
-    change[k], where that is kept), and g += factor change a_i.
+    """For the k-th sample i of the batch: its slope d = w_i phi'(<a_i, x> + offset, y_i), its change from an old slope
+    (into change[k], where that is kept), and g += factor change a_i.
 
     The old slope is that at `other`, or table[i] (which `store` then replaces), or zero: an empty array means that it
     is not used. Table and changes are in units of `unit`. Slopes are formed of a GROUP of samples together, while their
@@ -142,7 +142,7 @@ def add_batch(model, work, other, table, unit, store, factor):
     which, need no row at all.
     """
     samples, change, weight, scratch = work.estimate.batch, work.estimate.change, model.sample_weight, work.batch
-    margins, others, labels = scratch.margins, scratch.others, scratch.labels
+    margins, others, labels, offset = scratch.margins, scratch.others, scratch.labels, work.record[0].offset
     if work.bounds.tops.size > 0:
         mark_support(work.record[0].count, work.support.coordinates, work.bounds.bits)
     without_rows = work.margins.z.size > 0 or work.lists.links.size > 0
@@ -154,6 +154,8 @@ def add_batch(model, work, other, table, unit, store, factor):
         batch_margins(model, work, samples, first, size, other)
         for k in range(size):
             labels[k] = model.y[samples[first + k]]
+            margins[k] += offset
+            others[k] += offset
         losses.slopes(model.loss, margins[:size], labels)
         if other.size > 0:
             losses.slopes(model.loss, others[:size], labels)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import SUMS, entry, jit, kernel
+from ._jit import SUMS, address_of, entry, jit, kernel
 from .rows import column_entry, column_span, member, row_add
 
 TINY = 1e-100
@@ -44,6 +44,12 @@ def image_of(columns, indices, indptr, coordinates, count, x, factor, z):
     """z = factor A x for a point in compact form."""
     z[:] = 0.0
     add_columns(columns, indices, indptr, coordinates, count, x, factor, z)
+
+
+def compile_image(model):
+    """Compile `image_of` for the columns of a model."""
+    empty = np.empty(0)
+    address_of(image_of, (*model[3:6], np.empty(0, dtype=np.int64), 0, empty, 1.0, empty))
 
 
 @kernel()

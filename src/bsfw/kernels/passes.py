@@ -17,7 +17,7 @@ from numba.extending import overload
 
 from . import losses
 from ._jit import INLINED, address_of, entry
-from .margins import image_of
+from .margins import compile_image, image_of
 from .record import Model, Work
 from .rows import row_dot
 
@@ -47,18 +47,22 @@ def _split(work: Callable[[int, int], None], size: int, entries: int, threads: i
 
 
 @entry()
-def _slopes_between(model, slots, coordinates, count, x, by_rows, margins, scale, first, last, out):
-    """The slopes of these blocks of ROWS samples, from their rows, the margins, or the margins in `out`."""
+def _slopes_between(model, record, support, x, by_rows, z, first, last, out):
+    """The slopes of these blocks of ROWS samples at x, from their rows, from the margins z that follow x, or from A x
+    in `out`."""
+    r, slots, coordinates = record[0], support.slots, support.coordinates
     for start in range(first * ROWS, min(last * ROWS, out.size), ROWS):
         part = out[start : start + ROWS]
-        if margins.size > 0:
+        if z.size > 0:
             for i in range(part.size):
-                part[i] = scale * margins[start + i]
+                part[i] = r.margin_scale * z[start + i]
         elif by_rows:
             for i in range(part.size):
                 part[i] = row_dot(
-                    model.data, model.indices, model.indptr, start + i, slots, coordinates, count, x
+                    model.data, model.indices, model.indptr, start + i, slots, coordinates, r.count, x
                 )  # fmt: skip
+        for i in range(part.size):
+            part[i] += r.offset
         losses.slopes(model.loss, part, model.y[start : start + ROWS])
         if model.sample_weight.size > 0:
             for i in range(part.size):
@@ -132,7 +136,7 @@ def rows_adjoint(data, indices, indptr, slopes, factor, out):
 
 
 def slopes(model: Model, work: Work, x: Array, threads: int) -> None:
-    """table[i] = w_i phi'(<a_i, x>, y_i) for all samples, x in compact form; by the margins where they are kept.
+    """table[i] = w_i phi'(<a_i, x> + offset, y_i) for all samples, x in compact form; by margins where they are kept.
 
     Samples come in fixed blocks, so that threads do not change which of them are vectorised together.
     """
@@ -149,8 +153,7 @@ def slopes(model: Model, work: Work, x: Array, threads: int) -> None:
 
     def part(first: int, last: int) -> None:
         slopes_between(
-            model, work.support.slots, coordinates, count, x, by_rows, work.margins.z,
-            float(work.record[0]["margin_scale"]), first, last, out,
+            model, work.record, work.support, x, by_rows, work.margins.z, first, last, out
         )  # fmt: skip
 
     _split(part, -(-out.size // ROWS), model.data.size if by_rows else out.size, threads)
@@ -169,13 +172,12 @@ def gradient(model: Model, slopes: Array, g: Array, threads: int) -> None:
 
 def compile_passes(model: Model, work: Work) -> None:
     """Compile what `slopes` and `gradient` of such a run call."""
-    slots, coordinates, x = work.support.slots, work.support.coordinates, work.support.x
-    slopes_between = losses.for_loss(_slopes_between, model.loss)
-    address_of(slopes_between, (model, slots, coordinates, 0, x, True, work.margins.z, 1.0, 0, 0, x))
+    x, slopes_between = work.support.x, losses.for_loss(_slopes_between, model.loss)
+    address_of(slopes_between, (model, work.record, work.support, x, True, work.margins.z, 0, 0, x))
     if model.indices is None:
         address_of(_columns_between, (model.data, None, None, x, 1.0, 0, 0, x))
     elif model.columns.size:
         address_of(_columns_between, (*model[3:6], x, 1.0, 0, 0, x))
-        address_of(image_of, (*model[3:6], coordinates, 0, x, 1.0, x))
+        compile_image(model)
     else:
         address_of(rows_adjoint, (model.data, model.indices, model.indptr, x, 1.0, x))

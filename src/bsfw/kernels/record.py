@@ -28,6 +28,7 @@ RECORD = np.dtype(
             "full_gradients",
             "pass_at_previous",  # whether the full pass asked for is at x^{t-1}
             "margins_at",  # the iteration whose x the margins are of
+            "fitted_at",  # the iteration whose x the intercept was fitted to; -1 before the first
             "bounded",  # whether the blocks hold upper bounds of |g| above the floor; only where the rule keeps them
         )
     ]
@@ -48,6 +49,7 @@ RECORD = np.dtype(
             "squares",  # ||g||^2, kept along with the bounds; -inf if unknown
             "most",  # the largest it was since it was summed
             "floor",  # what the bounds leave out: a block may have |g| up to this beside its bound
+            "offset",  # the intercept, by which all margins are larger than those of x; 0 without one
             "image_squares",  # ||A x||^2, kept where steps ask the Gram matrix; negative if unknown
         )
     ],
@@ -62,10 +64,10 @@ return between two of them and is entered again where it left."""
 RUN, LOOK, ADVANCE = range(3)
 """How far a call of `run` goes: through many iterations, to before the next move, to after it."""
 
-DONE, GROW, FULL_PASS, FOLLOW, NOT_FINITE, GAP_REACHED, BUDGET, OUT_OF_RANGE = range(8)
+DONE, GROW, FULL_PASS, FOLLOW, REFIT, NOT_FINITE, GAP_REACHED, BUDGET, OUT_OF_RANGE = range(9)
 """Why a kernel returned: all asked iterations done; the compact arrays are full; a full pass is wanted; margins that
-follow x would help, or the step needs them; m is not finite; the exact gap is at most the tolerance; a budget is used
-up; numbers too large or too small to square."""
+follow x would help, or the step needs them; the intercept is to be fitted to x; m is not finite; the exact gap is at
+most the tolerance; a budget is used up; numbers too large or too small to square."""
 
 
 class Model(NamedTuple):
@@ -95,7 +97,7 @@ class BoostRule(NamedTuple):
 
 class Rule(NamedTuple):
     """The estimator; `folds` says that SAGA and L-SVRG form m by a pass over n instead of taking the last batch out
-    again."""
+    again. `refit` is the period of iterations after which the intercept is fitted anew, 0 if there is none."""
 
     probability: float
     difference: float
@@ -104,6 +106,7 @@ class Rule(NamedTuple):
     refresh: int
     folds: bool
     exact: bool
+    refit: int
 
 
 class Support(NamedTuple):

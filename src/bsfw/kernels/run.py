@@ -8,7 +8,7 @@ import numpy as np
 
 from ._jit import Random, address_of, call, entry
 from .losses import for_loss
-from .record import ADVANCE, BOOST, BUDGET, DONE, ESTIMATE, GAP_REACHED, LOOK, MOVE, NOT_FINITE, PASSED, RUN
+from .record import ADVANCE, BOOST, BUDGET, DONE, ESTIMATE, GAP_REACHED, LOOK, MOVE, NOT_FINITE, PASSED, REFIT, RUN
 from .rounds import boost
 
 
@@ -55,6 +55,8 @@ def run(phases, model, rule, of, boost_rule, work, onward, mode, etas, rates, ra
             or r.lmo_calls >= budgets.max_lmo_calls
         ):  # fmt: skip
             return BUDGET
+        if r.phase == ESTIMATE and rule.refit > 0 and r.iteration % rule.refit == 0 and r.fitted_at != r.iteration:
+            return REFIT
         if r.phase == ESTIMATE or r.phase == PASSED:
             status = call(phases.estimate, (model, rule, work, rates[step], random))
             if status != DONE:

@@ -19,7 +19,6 @@ def _refusal(plan: Plan) -> str | None:
     """Exact types only: a subclass may have changed anything."""
     fits = (
         _has_compiled_loss(plan.objective)
-        and not plan.objective.intercept
         and type(plan.constraint) in (L1Ball, Simplex, KSparse, GroupBall)
         and type(plan.estimator) in ESTIMATORS.values()
         and type(plan.step) in (PaperStep, ImageStep, ShortStep, LineSearch)

@@ -40,7 +40,7 @@ def fresh_memory(choices: Choices, x: Array) -> dict[str, Any]:
     support = of.support(x)
     size = capacity(2 * len(support) + 64, n)
     record, compact, coordinates = np.zeros(1, dtype=RECORD), np.zeros(size), np.zeros(size, dtype=np.int64)
-    record["count"], record["scale"], record["margin_scale"] = len(support), 1.0, 1.0
+    record["count"], record["scale"], record["margin_scale"], record["fitted_at"] = len(support), 1.0, 1.0, -1
     compact[1 : len(support) + 1], coordinates[1 : len(support) + 1] = x[support], support
     keeps_changes = isinstance(estimator, SEGA) or (isinstance(estimator, (SAGA, LSVRG)) and not choices.folds)
     memory = {
@@ -62,8 +62,8 @@ def fresh_memory(choices: Choices, x: Array) -> dict[str, Any]:
     return memory
 
 
-def make_rule(choices: Choices) -> Rule:
-    """The estimator as kernels know it."""
+def make_rule(choices: Choices, refit: int) -> Rule:
+    """The estimator as kernels know it; `refit` is how often the intercept is fitted, 0 if there is none."""
     estimator, refresh = choices.estimator, MARGIN_REFRESH
     if choices.size and not choices.by_coordinates:
         refresh = refresh_period(choices.m, choices.size)
@@ -75,6 +75,7 @@ def make_rule(choices: Choices) -> Rule:
         refresh=refresh,
         folds=choices.folds,
         exact=estimator.exact,
+        refit=refit,
     )
 
 

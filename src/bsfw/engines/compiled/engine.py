@@ -19,7 +19,7 @@ from ...kernels import record as records
 from ...kernels import run as kernels
 from ...kernels._jit import Random, announced, random_of
 from ...kernels.losses import for_loss
-from ...kernels.margins import image_of
+from ...kernels.margins import compile_image, image_of
 from ...kernels.record import Work
 from ...objectives.base import Counts
 from ...objectives.linear_model import LinearModel
@@ -36,7 +36,7 @@ from .parts import ESTIMATES, MOVES
 
 CHUNK_SECONDS = 0.05
 """About so long one call runs, so that max_seconds, Ctrl-C and progress are noticed."""
-AGAIN = (records.GROW, records.FULL_PASS, records.FOLLOW)
+AGAIN = (records.GROW, records.FULL_PASS, records.FOLLOW, records.REFIT)
 """Reasons of a kernel to return that the engine sees to itself."""
 COUNTERS = ("sample_gradients", "coordinate_gradients", "function_values", "full_gradients")
 HUGE = int(np.iinfo(np.int64).max)
@@ -70,7 +70,7 @@ class CompiledEngine(Engine):
                 fresh["record"][name] = getattr(state.counts, name)
             state.memory = fresh
         self.memory: dict[str, Any] = state.memory
-        self.rule = arrays.make_rule(self.choices)
+        self.rule = arrays.make_rule(self.choices, self._pass_length if self.objective.intercept else 0)
         self.boost_rule = arrays.make_boost_rule(self.choices, plan.max_rounds, plan.min_gain)
         self._gram = arrays.make_gram(self.choices)
         self._work: Work | None = None
@@ -118,6 +118,8 @@ class CompiledEngine(Engine):
                 passes.compile_passes(self.model, work)
             if self.choices.searches_lines:
                 compile_line(self.model)
+            if self.objective.intercept:
+                compile_image(self.model)
 
     # Between Python and kernels.
 
@@ -128,6 +130,17 @@ class CompiledEngine(Engine):
         passes.gradient(self.model, work.estimate.table, work.estimate.g, threads)
         r["sample_gradients"] += self.choices.m
         r["full_gradients"] += 1
+
+    def _fit(self) -> None:
+        """The intercept at x."""
+        r, support = self.record, self.work().support
+        if self.model.columns.size:
+            z = np.empty(self.choices.m)
+            image_of(*self.model[3:6], support.coordinates, int(r["count"]), support.x, 1.0, z)
+        else:
+            z = self.objective.A @ self._dense()
+        r["offset"] = self.objective.best_intercept(z, float(r["offset"]) if r["fitted_at"] >= 0 else None)
+        r["fitted_at"] = r["iteration"]
 
     def _follow(self) -> None:
         """Begin to follow x by margins: the support has outgrown its lists, or the step its Gram matrix."""
@@ -171,6 +184,8 @@ class CompiledEngine(Engine):
                 self._full_pass()
             elif status == records.FOLLOW:
                 self._follow()
+            elif status == records.REFIT:
+                self._fit()
         except BaseException:  # Ctrl-C: whoever catches it finds the present x
             self.publish(state)
             raise
@@ -198,7 +213,7 @@ class CompiledEngine(Engine):
                 def line(point: Array, factor: float) -> CompiledLine:
                     image, coordinates = work.margins.image, work.support.coordinates
                     image_of(*self.model[3:6], coordinates, int(r["count"]), point, factor, image)
-                    return CompiledLine(self.objective, self.model, z, image - z)
+                    return CompiledLine(self.objective, self.model, z + r["offset"], image - z)
 
                 move = rule.search(
                     direction,
@@ -249,10 +264,14 @@ class CompiledEngine(Engine):
     def publish(self, state: State) -> None:
         """Write x as an array into the state, for whoever looks at it, and free what can be made again. O(n)."""
         self._work = None
+        state.x = self._dense().reshape(self.plan.shape)
+
+    def _dense(self) -> Array:
+        """x as an array. O(n)."""
         coordinates = self.memory["coordinates"][1 : self.record["count"] + 1]
         x = np.zeros(self.n, dtype=self.objective.dtype)
         x[coordinates] = self.memory["x"][1 : len(coordinates) + 1]
-        state.x = x.reshape(self.plan.shape)
+        return x
 
     def estimate(self, state: State) -> Array:
         """m as an array. O(n)."""

@@ -7,7 +7,7 @@ import numpy as np
 from ..._arrays import Array
 from ...kernels import losses
 from ...kernels._jit import address_of, entry
-from ...kernels.margins import image_of
+from ...kernels.margins import compile_image
 from ...kernels.record import Model
 from ...objectives.linear_model import LinearLine, LinearModel
 
@@ -52,4 +52,4 @@ def compile_line(model: Model) -> None:
     address_of(
         losses.for_loss(slope_along, model.loss), (model.loss, model.y, model.sample_weight, empty, empty, 0.0, empty)
     )
-    address_of(image_of, (*model[3:6], np.empty(0, dtype=np.int64), 0, empty, 0.0, empty))
+    compile_image(model)

@@ -16,11 +16,12 @@ from ._common import bring_margins, draw
 @kernel()
 def partial_derivative(model, work, difference, j):
     """Of f in coordinate j at the margins. O(nonzeros of the column)."""
-    scale, total, weight = work.record[0].margin_scale, 0.0, model.sample_weight
+    scale, offset, total = work.record[0].margin_scale, work.record[0].offset, 0.0
+    weight = model.sample_weight
     start, end = column_span(model.columns, model.column_indptr, j)
     for p in range(start, end):
         i = member(model.column_indices, p)
-        term = losses.slope(model.loss, scale * work.margins.z[i], model.y[i])
+        term = losses.slope(model.loss, scale * work.margins.z[i] + offset, model.y[i])
         term *= column_entry(model.columns, j, p)
         total += term * weight[i] if weight.size > 0 else term
     return total / model.y.size
@@ -29,11 +30,12 @@ def partial_derivative(model, work, difference, j):
 @kernel()
 def forward_difference(model, work, difference, j):
     """(f(x + h e_j) - f(x)) / h, sample by sample, so that rounding is no worse than in the difference of the sums."""
-    scale, total, weight = work.record[0].margin_scale, 0.0, model.sample_weight
+    scale, offset, total = work.record[0].margin_scale, work.record[0].offset, 0.0
+    weight = model.sample_weight
     start, end = column_span(model.columns, model.column_indptr, j)
     for p in range(start, end):
         i = member(model.column_indices, p)
-        z, y = scale * work.margins.z[i], model.y[i]
+        z, y = scale * work.margins.z[i] + offset, model.y[i]
         term = losses.phi(model.loss, z + difference * column_entry(model.columns, j, p), y)
         term -= losses.phi(model.loss, z, y)
         total += term * weight[i] if weight.size > 0 else term
