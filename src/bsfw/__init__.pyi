@@ -64,6 +64,7 @@ from .objectives import Function as Function
 from .objectives import Huber as Huber
 from .objectives import LeastSquares as LeastSquares
 from .objectives import LinearModel as LinearModel
+from .objectives import LinkCosts as LinkCosts
 from .objectives import Logistic as Logistic
 from .objectives import MatrixCompletion as MatrixCompletion
 from .objectives import Multinomial as Multinomial

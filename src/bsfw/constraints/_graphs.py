@@ -104,6 +104,18 @@ def numbered_demands(demands: Any, names: tuple[Hashable, ...] | None) -> Array:
     return array
 
 
+def numbered_nodes(nodes: Any, names: tuple[Hashable, ...] | None, count: int) -> Array:
+    """Distinct nodes by number, sorted; `count` is how many there are."""
+    given = nodes.tolist() if isinstance(nodes, np.ndarray) else nodes
+    if not isinstance(given, (list, tuple, set, frozenset, range)):
+        raise ValueError(f"centroids must be a list of nodes, got {shown(nodes)}.")
+    number: dict[Any, int] = {k: k for k in range(count)} if names is None else {n: k for k, n in enumerate(names)}
+    unknown = [node for node in given if not _is_name(node) or node not in number]
+    if unknown:
+        raise ValueError(f"centroids holds {shown(unknown[0])}, which is no node of the graph of {count} nodes.")
+    return np.unique(np.array([number[node] for node in given], dtype=np.intp))
+
+
 def _numbers(demands: Any) -> Array:
     try:
         return np.array(demands, dtype=float)

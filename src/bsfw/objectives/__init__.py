@@ -4,6 +4,7 @@ from .base import Counts, Line, Objective
 from .completion import MatrixCompletion
 from .function import Function
 from .linear_model import LinearModel
+from .link_costs import LinkCosts
 from .losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
 from .multinomial import Multinomial
 from .quadratic import Quadratic
@@ -15,6 +16,7 @@ __all__ = [
     "LeastSquares",
     "Line",
     "LinearModel",
+    "LinkCosts",
     "Logistic",
     "MatrixCompletion",
     "Multinomial",

@@ -173,6 +173,9 @@ class Objective(ABC):
     def _partial_derivatives(self, x: Array, coordinates: Array) -> Array:
         raise ValueError(f"{type(self).__name__} has no partial derivatives.")
 
+    def _hessian_product(self, x: Array, direction: Array) -> Array:
+        raise ValueError(f"{type(self).__name__} has no second derivatives.")
+
     def _forward_differences(self, x: Array, coordinates: Array, step: float) -> Array:
         base = self._value(x)
         out = np.empty(len(coordinates), dtype=float)
@@ -195,6 +198,10 @@ class Objective(ABC):
     @property
     def has_partial_derivatives(self) -> bool:
         return self._offers("_partial_derivatives")
+
+    @property
+    def has_hessian_product(self) -> bool:
+        return self._offers("_hessian_product")
 
     def dtype_at(self, x: Array) -> np.dtype:
         """Dtype of the variable in a run that starts from x: `dtype`, unless the objective takes that of x."""
@@ -234,6 +241,13 @@ class Objective(ABC):
         coordinates = _checks.indices(coordinates, math.prod(x.shape), "coordinates", empty=True)
         self.counts.coordinate_gradients += len(coordinates)
         return self._partial_derivatives(x, coordinates)
+
+    def hessian_product(self, x: Array, direction: Array) -> Array:
+        """The Hessian at x times a direction, an array like x. Counts as a gradient."""
+        x, direction = self._point(x), self._point(direction, "direction")
+        self.counts.sample_gradients += self.n_samples or 1
+        self.counts.full_gradients += 1
+        return self._hessian_product(x, direction)
 
     def forward_differences(self, x: Array, coordinates: Array, step: float) -> Array:
         """(f(x + step e_j) - f(x)) / step at the flat `coordinates`; counts len(coordinates) + 1 function values."""

@@ -135,6 +135,9 @@ class Quadratic(Objective):
     def _gradient(self, x: Array) -> Array:
         return self._apply(x) + self.b
 
+    def _hessian_product(self, x: Array, direction: Array) -> Array:
+        return self._apply(direction)
+
     def _gradient_entries(self, x: Array, coordinates: Array) -> Array:
         """Entries of the gradient at flat coordinates, by the rows of Q that belong to them."""
         flat = x.ravel()
