@@ -87,7 +87,7 @@ class PathPolytope(FixedShape):
     few_atoms = True
     suggested_rounds = 5
 
-    def __init__(self, edges: Any, demands: Any, centroids: Sequence[Hashable] = ()) -> None:
+    def __init__(self, edges: Any, demands: Any, centroids: Sequence[Hashable] | Array = ()) -> None:
         self.edges, self._nodes = numbered(edges)
         self.demands = numbered_demands(demands, self._nodes)
         ends = self.demands[:, :2].astype(np.intp)

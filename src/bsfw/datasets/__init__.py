@@ -15,9 +15,21 @@ from bsfw.datasets.libsvm import read_libsvm
 from bsfw.datasets.ratings import Ratings, from_text
 from bsfw.datasets.registry import ENTRIES, File, MatrixName, RatingsName, lookup
 from bsfw.datasets.tables import Table, read_table
+from bsfw.datasets.tntp import Network, read_tntp
 from bsfw.datasets.uci import load_bundled
 
-__all__ = ["Available", "Dataset", "Ratings", "Table", "available", "load", "read_libsvm", "read_table"]
+__all__ = [
+    "Available",
+    "Dataset",
+    "Network",
+    "Ratings",
+    "Table",
+    "available",
+    "load",
+    "read_libsvm",
+    "read_table",
+    "read_tntp",
+]
 
 
 class Available(NamedTuple):
