@@ -24,7 +24,7 @@ class ConvexHull(FixedShape):
 
     Parameters
     ----------
-    vertices : array of shape (k, *shape)
+    vertices : array of shape ``(k, *shape)``
         The points; `shape` is the shape of the variable.
     """
 

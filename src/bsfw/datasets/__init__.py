@@ -1,7 +1,11 @@
-"""Data sets: two that ship with the package, and public ones that are found, or downloaded, and checked::
+"""Data sets: two that ship with the package, and public ones that are found, or downloaded, and checked.
 
-A, y = bsfw.datasets.load("mushrooms")
-rows, cols, values = bsfw.datasets.load("ml-100k")
+For example::
+
+    A, y = bsfw.datasets.load("mushrooms")
+    rows, cols, values = bsfw.datasets.load("ml-100k")
+
+`available` lists them.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ def process_fidelity(x: Array, truth: Array, normalised: bool = True) -> float:
     """Process fidelity of two processes given by factors of their Choi matrices (paper, eq. app qpt eq: pro fid).
 
     The state fidelity of A A^H and B B^H is the squared nuclear norm of A^H B. For a process of one Kraus operator M
-    and a unitary V that is |tr V^H M|^2 / d^2.
+    and a unitary V that is ``|tr V^H M|^2 / d^2``.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def process_fidelity(x: Array, truth: Array, normalised: bool = True) -> float:
         The Kraus operators as columns, entry by entry in the same order.
     normalised : bool
         Scale x to the trace d of a channel first, so that the fidelity lies in [0, 1]; for one Kraus operator
-        |tr V^H M|^2 / (d ||M||_F^2). Without, it is linear in the trace, can exceed 1, and is what
+        ``|tr V^H M|^2 / (d ||M||_F^2)``. Without, it is linear in the trace, can exceed 1, and is what
         `qiskit.quantum_info.process_fidelity` gives for x as it is.
 
     Returns

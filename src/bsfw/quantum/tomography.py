@@ -62,12 +62,12 @@ class ProcessTomography(KrausVariable, Objective):
     out. The objectives of single samples are f_s = (m/2) (...)^2 + lambda (...)  for "sum", without the m for "mean",
     so that f is their average. With shots there are no samples.
 
-    **The cost.** Inputs and effects are pure, A_s(x) = sum_k |phi^H M_k psi|^2. A full gradient or value does not pass
-    over the measurements: in each setting outcomes and Pauli means are Walsh-Hadamard transforms of each other, so that
-    f depends on the data only by the mean of each Pauli product in each output (`Design.pauli_means`), 16^n numbers;
-    with d^2 4^n products of two numbers and Walsh-Hadamard transforms as 2d matrix products (d, d) x (d, 4^n) it is
-    O(2^n 16^n), exact to rounding. Weights by outcome add O(2^n 24^n). Batches of b measurements cost
-    O(b d^2 + 16^n / d).
+    **The cost.** Inputs and effects are pure, ``A_s(x) = sum_k |phi^H M_k psi|^2``. A full gradient or value does not
+    pass over the measurements: in each setting outcomes and Pauli means are Walsh-Hadamard transforms of each other,
+    so that f depends on the data only by the mean of each Pauli product in each output (`Design.pauli_means`), 16^n
+    numbers; with d^2 4^n products of two numbers and Walsh-Hadamard transforms as 2d matrix products (d, d) x (d,
+    4^n) it is O(2^n 16^n), exact to rounding. Weights by outcome add O(2^n 24^n). Batches of b measurements cost O(b
+    d^2 + 16^n / d).
 
     Made by `from_counts`, `random`, `from_truth` or `from_measurements`. Arrays are of the kind of the data, or of
     `like`: NumPy, PyTorch or JAX, double (or single) precision, on their device.
@@ -317,9 +317,9 @@ class ProcessTomography(KrausVariable, Objective):
         Parameters
         ----------
         counts : mapping or qiskit object
-            ``{("0+", "XZ"): {"00": 512, "01": 3, ...}, ...}``: inputs are letters of "01+-rl" (r is |+i>, l is |-i>),
-            settings of "XYZ"; the first letter is the last qubit of qiskit, and bit 0 the eigenvalue +1. Or a qiskit
-            ``Result`` or ``PrimitiveResult`` with `labels`, or an ``ExperimentData`` of qiskit-experiments'
+            ``{("0+", "XZ"): {"00": 512, "01": 3, ...}, ...}``: inputs are letters of "01+-rl" (r is ``|+i>``, l is
+            ``|-i>``), settings of "XYZ"; the first letter is the last qubit of qiskit, and bit 0 the eigenvalue +1. Or
+            a qiskit ``Result`` or ``PrimitiveResult`` with `labels`, or an ``ExperimentData`` of qiskit-experiments'
             ProcessTomography.
         labels : sequence of pairs, optional
             For qiskit's results: what each circuit prepared and measured, in order.
