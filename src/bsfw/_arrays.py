@@ -16,6 +16,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[Any]
 """Written for NumPy, which type checkers know; PyTorch and JAX arrays pass where the docstring does not say NumPy."""
+Floats = npt.NDArray[np.float64]
+"""Of NumPy, in double precision."""
 
 
 def is_foreign(value: Any) -> bool:
@@ -65,13 +67,14 @@ def detached(array: Any) -> Any:
     return array.detach() if hasattr(array, "detach") else array
 
 
-def converted(array: Any, dtype: npt.DTypeLike, like: Any) -> Any:
+def converted(array: Any, dtype: npt.DTypeLike, like: Any) -> Array:
     """`array` with that NumPy `dtype`, as an array of the kind of `like` and on its device; a copy of its own."""
     if not is_foreign(like):
         return np.array(host(array), dtype=dtype)
     xp = namespace(like)
     source = detached(array) if is_foreign(array) else np.array(array)  # PyTorch warns of arrays it may not write to
-    return xp.asarray(source, dtype=getattr(xp, np.dtype(dtype).name), device=_device(like), copy=True)
+    made: Array = xp.asarray(source, dtype=getattr(xp, np.dtype(dtype).name), device=_device(like), copy=True)
+    return made
 
 
 def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike, like: Any) -> Any:
@@ -82,7 +85,7 @@ def zeros(shape: tuple[int, ...], dtype: npt.DTypeLike, like: Any) -> Any:
     return xp.zeros(shape, dtype=getattr(xp, np.dtype(dtype).name), device=_device(like))
 
 
-def matching(array: Any, like: Any) -> Any:
+def matching(array: Array, like: Any) -> Array:
     """`array` itself if it is of the kind of `like`, else its conversion to that kind; complex stays complex."""
     if type(array) is type(like) or is_foreign(array) == is_foreign(like):
         return array
@@ -95,18 +98,20 @@ def copied(array: Any) -> Any:
     return array.copy() if type(array) is np.ndarray else namespace(array).asarray(array, copy=True)
 
 
-def add_at(array: Any, where: Any, values: Any) -> Any:
+def add_at(array: Array, where: Any, values: Any) -> Array:
     """``array[where] += values``: in place where arrays can change, else a new one. Use what is returned."""
     if hasattr(array, "at"):  # JAX
-        return array.at[where].add(values)
+        changed: Array = array.at[where].add(values)
+        return changed
     array[where] += values
     return array
 
 
-def set_at(array: Any, where: Any, values: Any) -> Any:
+def set_at(array: Array, where: Any, values: Any) -> Array:
     """``array[where] = values``: in place where arrays can change, else a new one. Use what is returned."""
     if hasattr(array, "at"):  # JAX
-        return array.at[where].set(values)
+        changed: Array = array.at[where].set(values)
+        return changed
     array[where] = values
     return array
 

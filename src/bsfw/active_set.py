@@ -17,6 +17,12 @@ NOTHING = 1e-15
 """Weights up to this are dropped: a few roundings of a sum of one."""
 
 
+def _row_sums(a: Array, b: Array) -> Array:
+    """sum_j a_ij b_ij for every i."""
+    sums: Array = np.einsum("ij,ij->i", a, b)
+    return sums
+
+
 class _Stack(ABC):
     """Atoms of one structure, one row each in arrays that grow by doubling."""
 
@@ -118,7 +124,7 @@ class _Sparses(_Stack):
 
     def scores(self, g: Array) -> Array:
         indices, values = self.rows()
-        return np.einsum("ij,ij->i", values.conj(), g.reshape(-1)[indices]).real
+        return _row_sums(values.conj(), g.reshape(-1)[indices]).real
 
     def add_to(self, flat: Array, weights: Array) -> None:
         indices, values = self.rows()
@@ -138,7 +144,7 @@ class _RankOnes(_Stack):
 
     def scores(self, g: Array) -> Array:
         scale, left, right = self.rows()
-        return scale * np.einsum("ij,ij->i", left.conj(), right @ g.T).real
+        return np.asarray(scale * _row_sums(left.conj(), right @ g.T).real)
 
     def add_to(self, flat: Array, weights: Array) -> None:
         scale, left, right = self.rows()

@@ -38,7 +38,7 @@ class _Store:
     def claim(self, first: int, count: int) -> bool:
         """Whether the next `count` columns, from `first` on, are free; then they are the caller's to write to."""
         with _CLAIMS:
-            free = self.used == first and first + count <= self.left.shape[1]
+            free: bool = self.used == first and first + count <= self.left.shape[1]
             self.used += count if free else 0
             return free
 
@@ -223,7 +223,7 @@ class LowRank:
         return float(np.sum(self.weights * np.einsum("ik,ik->k", self.right.conj(), self.left).real))
 
     def __array__(self, dtype: npt.DTypeLike | None = None, copy: bool | None = None) -> Array:
-        dense = (self.left * self.weights.astype(self.dtype, copy=False)) @ self.right.conj().T
+        dense: Array = (self.left * self.weights.astype(self.dtype, copy=False)) @ self.right.conj().T
         return dense if dtype is None else dense.astype(dtype, copy=False)
 
     # What a run asks.

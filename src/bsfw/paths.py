@@ -73,7 +73,7 @@ class RadiusPath:
     @property
     def nonzeros(self) -> Array:
         """How many coordinates of each solution are not zero, (k,)."""
-        return np.count_nonzero(self.x.reshape(len(self.x), -1), axis=1)
+        return np.asarray(np.count_nonzero(self.x.reshape(len(self.x), -1), axis=1))
 
     def __repr__(self) -> str:
         """A line for each radius, of many the first and the last."""

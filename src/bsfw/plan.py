@@ -74,7 +74,9 @@ class Plan:
     def etas(self, first: int, count: int) -> Array:
         """eta_t for `count` iterations from `first` on; in one go for bsfw's own decays, which take arrays."""
         if isinstance(self.decay, Decay) and type(self.decay) in DECAYS.values():
-            return np.minimum(1.0, np.broadcast_to(self.decay.unclipped(np.arange(first, first + count)), count))
+            etas = np.broadcast_to(self.decay.unclipped(np.arange(first, first + count)), count)
+            clipped: Array = np.minimum(1.0, etas)
+            return clipped
         return np.array([self.eta(t) for t in range(first, first + count)])
 
 

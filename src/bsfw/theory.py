@@ -28,13 +28,14 @@ is below what the bounds allow at those t.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Array, positive
+from ._arrays import Floats, positive
 
 __all__ = [
     "EstimatorConstants",
@@ -70,7 +71,7 @@ def _require_nonnegative(**values: float) -> None:
             raise ValueError(f"{name} must be a finite number of at least 0, got {value!r}.")
 
 
-def _iterations(t: npt.ArrayLike, first: int) -> Array:
+def _iterations(t: npt.ArrayLike, first: int) -> Floats:
     numbers = np.asarray(t, dtype=np.float64)
     if not np.all(np.isfinite(numbers) & (numbers >= first)):
         raise ValueError(
@@ -124,7 +125,7 @@ def piecewise_d(rho1: float, rho2: float) -> float:
 # One step
 
 
-def deterministic_descent(eta: npt.ArrayLike, gap: npt.ArrayLike, L: float, distance: npt.ArrayLike) -> Array:
+def deterministic_descent(eta: npt.ArrayLike, gap: npt.ArrayLike, L: float, distance: npt.ArrayLike) -> Floats:
     """Bound on f(x^{t+1}) - f(x^t) for the exact gradient (Lemma recursion_det_base).
 
     -eta gap + L eta^2 ||s - x||^2 / 2
@@ -141,11 +142,11 @@ def deterministic_descent(eta: npt.ArrayLike, gap: npt.ArrayLike, L: float, dist
         ||s^t - x^t||, at most D.
     """
     _require_nonnegative(L=L)
-    step: Array = np.asarray(eta, dtype=np.float64)
+    step: Floats = np.asarray(eta, dtype=np.float64)
     return -step * np.asarray(gap, dtype=np.float64) + 0.5 * L * (step * np.asarray(distance, dtype=np.float64)) ** 2
 
 
-def iterate_distance(eta: npt.ArrayLike, D: float) -> Array:
+def iterate_distance(eta: npt.ArrayLike, D: float) -> Floats:
     """Bound on ||x^{t+1} - x^t||: eta_t D (Lemma BSFW_iter_bound), boosted or not.
 
     With SAG's step rule it holds in the norm ||A .|| of the image, D being the diameter there.
@@ -157,7 +158,7 @@ def iterate_distance(eta: npt.ArrayLike, D: float) -> Array:
 # The exact gradient
 
 
-def deterministic_quasar_convex(t: npt.ArrayLike, *, F0: float, L: float, D: float, rho: float = 1.0) -> Array:
+def deterministic_quasar_convex(t: npt.ArrayLike, *, F0: float, L: float, D: float, rho: float = 1.0) -> Floats:
     """Bound on F_t for eta_t = 2/(rho (t+2)): max{F_0, 2 L D^2 / rho^2} / (t+1) (Thm det_quasar).
 
     Parameters
@@ -171,7 +172,7 @@ def deterministic_quasar_convex(t: npt.ArrayLike, *, F0: float, L: float, D: flo
     return max(F0, 2.0 * L * D**2 / rho**2) / (_iterations(t, 0) + 1.0)
 
 
-def deterministic_nonconvex(t: npt.ArrayLike, *, F0: float, L: float, D: float) -> Array:
+def deterministic_nonconvex(t: npt.ArrayLike, *, F0: float, L: float, D: float) -> Floats:
     """Bound on min_{i <= t} gap(x^i) for eta_t = 1/sqrt(t+1) (Thm det_nonconvex).
 
     (max{F_0, L D^2} + L D^2) / sqrt(t+1)
@@ -193,7 +194,7 @@ def deterministic_nonconvex(t: npt.ArrayLike, *, F0: float, L: float, D: float) 
     return (max(F0, L * D**2) + L * D**2) / np.sqrt(_iterations(t, 0) + 1.0)
 
 
-def deterministic_nonconvex_horizon(T: npt.ArrayLike, *, F0: float, L: float, D: float) -> Array:
+def deterministic_nonconvex_horizon(T: npt.ArrayLike, *, F0: float, L: float, D: float) -> Floats:
     """Bound on min_{i <= T} gap(x^i) for eta = 1/sqrt(T+1): (F_0 + L D^2 / 2) / sqrt(T+1) (Thm det_ncv_fixed_horizon).
 
     Parameters
@@ -210,7 +211,7 @@ def deterministic_nonconvex_horizon(T: npt.ArrayLike, *, F0: float, L: float, D:
 # Estimators under Assumption est
 
 
-def _at_best_alpha(weight: Array, F0: float, start_slope: float, u: Array, v: Array) -> Array:
+def _at_best_alpha(weight: Floats, F0: float, start_slope: float, u: Floats, v: Floats) -> Floats:
     """weight E[r_0] + u a + v/a at a = alpha*/L = sqrt(v/u), where E[r_0] = F_0 + start_slope a.
 
     The proofs hold for every alpha > 0; the theorems take alpha* = sqrt(v/u), which is infinite for a noiseless
@@ -232,7 +233,7 @@ def stochastic_quasar_convex_horizon(
     rho: float = 1.0,
     error0: float = 0.0,
     sigma0: float = 0.0,
-) -> Array:
+) -> Floats:
     """Bound on E[F_T] for the piecewise decay (Thm stoch_fixed_horizon_quasar_convex, formal statement).
 
     With d = 2 / min(rho1, rho2) and N = rho^2 (T + d)::
@@ -270,7 +271,7 @@ def stochastic_quasar_convex_anytime(
     rho: float = 1.0,
     error0: float = 0.0,
     sigma0: float = 0.0,
-) -> Array:
+) -> Floats:
     """Bound on E[F_t] for eta_t = 2/(rho (t+nu)) (Thm stoch_quasar_convex_param_ag).
 
     With nu = max(2, 4 / min(rho1, rho2)) and N = rho^2 (t + nu)::
@@ -306,7 +307,7 @@ def stochastic_nonconvex_horizon(
     D: float,
     error0: float = 0.0,
     sigma0: float = 0.0,
-) -> Array:
+) -> Floats:
     """Bound on E[min_{t < T} gap(x^t)] for eta = 1/sqrt(T) (Thm stoch_fixed_horizon_nonconvex, formal statement).
 
     ::
@@ -340,7 +341,7 @@ def stochastic_nonconvex_anytime(
     D: float,
     error0: float = 0.0,
     sigma0: float = 0.0,
-) -> Array:
+) -> Floats:
     """Bound on E[min_{t < T} gap(x^t)] for eta_t = 1/sqrt(t+1), O(ln(T)/sqrt(T)) (Thm stoch_anytime_non_convex).
 
     With q = sqrt(T+1) - 1 and l = 1 + ln(T)::
@@ -374,7 +375,8 @@ def stochastic_nonconvex_anytime(
 def _quasar_convex_Q(L: float, D: float, variance: float, error0: float | None, rho: float) -> float:
     error0 = variance if error0 is None else error0
     _require_nonnegative(L=L, D=D, variance=variance, error0=error0)
-    return max(9.0 ** (2.0 / 3.0) * error0, (16.0 * variance + 2.0 * (L * D) ** 2) / fraction(rho, "rho") ** 2)
+    rho = fraction(rho, "rho")
+    return max(float(9.0 ** (2.0 / 3.0)) * error0, (16.0 * variance + 2.0 * (L * D) ** 2) / rho**2)
 
 
 def _nonconvex_M(L: float, D: float, variance: float, error0: float | None) -> float:
@@ -385,7 +387,7 @@ def _nonconvex_M(L: float, D: float, variance: float, error0: float | None) -> f
 
 def heavy_ball_error_quasar_convex(
     t: npt.ArrayLike, *, L: float, D: float, variance: float, error0: float | None = None, rho: float = 1.0
-) -> Array:
+) -> Floats:
     """Bound on E||Delta^t||^2 (Lemma heavy ball error bounds quasar convex).
 
     For r_t = 4/(t+8)^(2/3) and eta_t = 2/(rho (t+9)): Q / (t+9)^(2/3), where
@@ -406,7 +408,7 @@ def heavy_ball_error_quasar_convex(
 
 def heavy_ball_quasar_convex(
     t: npt.ArrayLike, *, F0: float, L: float, D: float, variance: float, error0: float | None = None, rho: float = 1.0
-) -> Array:
+) -> Floats:
     """Bound on E[F_t] with Heavy Ball (Thm convergence heavy ball quasar convex).
 
     For r_t = 4/(t+8)^(2/3) and eta_t = 2/(rho (t+9)): Q' / (t+9)^(1/3), where
@@ -421,13 +423,13 @@ def heavy_ball_quasar_convex(
     """
     _require_nonnegative(F0=F0)
     Q = _quasar_convex_Q(L, D, variance, error0, rho)
-    Q_prime = max(9.0 ** (1.0 / 3.0) * F0, 4.0 * D * Q**0.5 / rho + L * D**2 / (2.0 * rho**2))
+    Q_prime = max(float(9.0 ** (1.0 / 3.0)) * F0, 4.0 * D * math.sqrt(Q) / rho + L * D**2 / (2.0 * rho**2))
     return Q_prime / (_iterations(t, 0) + 9.0) ** (1.0 / 3.0)
 
 
 def heavy_ball_error_nonconvex(
     t: npt.ArrayLike, *, L: float, D: float, variance: float, error0: float | None = None
-) -> Array:
+) -> Floats:
     """Bound on E||Delta^t||^2 (Lemma heavy ball error bounds non convex).
 
     For r_t = 1/sqrt(t+1) and eta_t = (t+2)^(-3/4): M_h / sqrt(t+1), where
@@ -444,7 +446,7 @@ def heavy_ball_error_nonconvex(
 
 def heavy_ball_nonconvex(
     T: npt.ArrayLike, *, F0: float, L: float, D: float, variance: float, error0: float | None = None
-) -> Array:
+) -> Floats:
     """Bound on E[min_{t < T} gap(x^t)] with Heavy Ball (Thm convergence heavy ball non convex).
 
     For r_t = 1/sqrt(t+1) and eta_t = (t+2)^(-3/4):
@@ -460,5 +462,5 @@ def heavy_ball_nonconvex(
     """
     _require_nonnegative(F0=F0)
     M_h, steps = _nonconvex_M(L, D, variance, error0), _iterations(T, 1)
-    summed_eta = 4.0 * ((steps + 2.0) ** 0.25 - 2.0**0.25)  # at most eta_0 + ... + eta_{T-1}
-    return (F0 + 2.0 * D * M_h**0.5 * (1.0 + np.log(steps)) + L * D**2) / summed_eta
+    summed_eta: Floats = 4.0 * ((steps + 2.0) ** 0.25 - 2.0**0.25)  # at most eta_0 + ... + eta_{T-1}
+    return (F0 + 2.0 * D * math.sqrt(M_h) * (1.0 + np.log(steps)) + L * D**2) / summed_eta

@@ -232,4 +232,5 @@ class _Lanczos:
         return diagonal, alphas[:-1] * betas
 
     def _outside(self, vector: Array) -> Array:
-        return vector - self._right @ (self._right.T @ vector)
+        inside: Array = self._right @ (self._right.T @ vector)
+        return vector - inside

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +27,7 @@ class Placed:
     def __init__(self, array: Array) -> None:
         self.array = array
         self._place: tuple[str, np.dtype] | None = None
-        self._copy: Any = None
+        self._copy = array
 
     def like(self, other: Array) -> Array:
         """The array, as one of the kind of `other`: for NumPy itself, else converted on the first call."""
@@ -106,12 +105,15 @@ def scaled(g: Array) -> tuple[Array, int]:
 def phases(g: Array) -> Array:
     """g_i / |g_i|, and 1 where g_i = 0; of modulus one to rounding for subnormal and huge entries too."""
     xp = namespace(g)
+    found: Array
     if not is_complex(g.dtype):
-        return xp.where(g >= 0, xp.ones_like(g), -xp.ones_like(g))
+        found = xp.where(g >= 0, xp.ones_like(g), -xp.ones_like(g))
+        return found
     if xp is not np:
         largest = xp.maximum(xp.abs(g.real), xp.abs(g.imag))
         h = g / xp.where(largest == 0, xp.ones_like(largest), largest)
-        return xp.where(largest == 0, xp.ones_like(h), h / xp.where(largest == 0, xp.ones_like(largest), xp.abs(h)))
+        found = xp.where(largest == 0, xp.ones_like(h), h / xp.where(largest == 0, xp.ones_like(largest), xp.abs(h)))
+        return found
     # Entries are scaled one by one: the modulus of a subnormal number has hardly any correct digits.
     exponents = -np.frexp(np.maximum(np.abs(g.real), np.abs(g.imag)))[1]
     h = np.empty_like(g)

@@ -172,17 +172,19 @@ def _random_unit(size: int, dtype: np.dtype) -> Array:
     vector = rng.standard_normal(size).astype(dtype)
     if is_complex(dtype):
         vector.imag = rng.standard_normal(size)
-    return vector / np.linalg.norm(vector)
+    return _unit(vector)
 
 
 def _unit(vector: Array) -> Array:
-    return vector / np.linalg.norm(vector)
+    return vector / float(np.linalg.norm(vector))
 
 
 def _orthogonalise(vector: Array, basis: Array) -> Array:
     """`vector` without its part in the span of the orthonormal rows of `basis`; twice, which is enough (Kahan)."""
-    vector = vector - (basis.conj() @ vector) @ basis
-    return vector - (basis.conj() @ vector) @ basis
+    for _ in range(2):
+        inside: Array = (basis.conj() @ vector) @ basis
+        vector = vector - inside
+    return vector
 
 
 def _golub_kahan(

@@ -224,7 +224,7 @@ class LpBall(Constraint):
 
     def diameter(self, shape: tuple[int, ...]) -> float:
         """2 radius n^max(0, 1/2 - 1/p), exact."""
-        return 2.0 * self.radius * math.prod(shape) ** max(0.0, 0.5 - 1.0 / self.p)
+        return 2.0 * self.radius * math.pow(math.prod(shape), max(0.0, 0.5 - 1.0 / self.p))
 
 
 class Box(FixedShape):

@@ -50,9 +50,8 @@ class Oracle(Constraint):
     def lmo(self, direction: Array) -> Vertex:
         direction = np.asarray(direction)
         self.check_shape(direction.shape)
-        answer = self._lmo(direction)
-        if not isinstance(answer, Vertex):
-            answer = Dense(as_inexact(np.array(answer)))
+        given = self._lmo(direction)
+        answer: Vertex = given if isinstance(given, Vertex) else Dense(as_inexact(np.array(given)))
         if answer.shape != direction.shape:
             raise ValueError(
                 f"the oracle was asked with a direction of shape {direction.shape} but answered with shape "

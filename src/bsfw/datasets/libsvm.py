@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from bsfw._arrays import positive_int
+from bsfw._arrays import Floats, positive_int
 from bsfw.datasets.archives import decompress, read_file
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
-Floats = npt.NDArray[np.float64]
 
 _BLOCK = 1 << 23  # bytes parsed at a time: bounds the temporary arrays to a few times this size
 _MAX_INDEX = 2**31 - 1  # columns are stored as 32-bit numbers

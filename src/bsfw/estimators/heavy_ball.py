@@ -70,7 +70,8 @@ class HeavyBall(BatchEstimator):
         rng: np.random.Generator,
     ) -> Array:  # fmt: skip
         r = self.rate(t, objective.quasar_rho)
-        return (1 - r) * m + r * self._batch_gradient(objective, x, rng)
+        blend: Array = (1 - r) * m + r * self._batch_gradient(objective, x, rng)
+        return blend
 
     def _batch_gradient(self, objective: Objective, x: Array, rng: np.random.Generator) -> Array:
         assert objective.n_samples is not None

@@ -71,9 +71,11 @@ class LSVRG(CoinEstimator):
         batch = draw(rng, objective.n_samples, self.batch(objective.n_samples))
         if isinstance(objective, LinearModel):
             change = objective.sample_derivatives(x, batch) - memory["slopes"][batch]
-            return objective.combine_rows(change, batch) / len(batch) + memory["gradient"]
-        difference = objective.batch_gradient(x, batch) - objective.batch_gradient(memory["w"], batch)
-        return difference + memory["gradient"]
+            difference = objective.combine_rows(change, batch) / len(batch)
+        else:
+            difference = objective.batch_gradient(x, batch) - objective.batch_gradient(memory["w"], batch)
+        gradient: Array = memory["gradient"]
+        return difference + gradient
 
     @staticmethod
     def _refer_to(objective: Objective, w: Array, memory: Memory) -> None:

@@ -68,7 +68,8 @@ class SAGA(BatchEstimator):
         rng: np.random.Generator,
     ) -> Array:  # fmt: skip
         assert objective.n_samples is not None
-        size, table, mean = self.batch(objective.n_samples), memory["table"], memory["mean"]
+        size, table = self.batch(objective.n_samples), memory["table"]
+        mean: Array = memory["mean"]
         batch = draw(rng, objective.n_samples, size)
         if isinstance(objective, LinearModel):
             fresh = objective.sample_derivatives(x, batch)
@@ -87,4 +88,5 @@ class SAGA(BatchEstimator):
     def _mean(objective: Objective, table: Array) -> Array:
         if isinstance(objective, LinearModel):
             return objective.combine_rows(table) / objective.n_samples
-        return table.mean(axis=0)
+        mean: Array = table.mean(axis=0)
+        return mean

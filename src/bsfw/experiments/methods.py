@@ -9,13 +9,12 @@ from typing import Any
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
+import numpy.typing as npt
 
+from .._arrays import Floats
 from .model import Panel, Record
 from .style import display_name
 from .tasks import Solve, Solved
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Method:
         return f"{name}, {self.variant}" if self.variant else name
 
     @cached_property
-    def iterations(self) -> NDArray[np.int64]:
+    def iterations(self) -> npt.NDArray[np.int64]:
         """The iterations that every run recorded. A run that ended early limits them."""
         recorded = [np.array(run.trace.iteration, dtype=np.int64) for run in self.runs]
         return reduce(np.intersect1d, recorded)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .methods import Floats, Method, PanelRecords
+from .._arrays import Floats
+from .methods import Method, PanelRecords
 from .tasks import Facts, Parameters
 
 PLACES = 21
@@ -144,7 +145,8 @@ def turning_angles(points: Sequence[Sequence[float]]) -> Floats:
     moved = lengths > SHORTEST_STEP * lengths.max(initial=0.0)
     steps = steps[moved] / lengths[moved, None]
     cosines = np.clip(np.sum(steps[1:] * steps[:-1], axis=1), -1.0, 1.0)
-    return np.degrees(np.arccos(cosines))
+    angles: Floats = np.degrees(np.arccos(cosines))
+    return angles
 
 
 def median_angle(points: Sequence[Sequence[float]]) -> float:

@@ -15,7 +15,7 @@ from .blocks import Blocks, boost_flat
 from .estimates import eta as clipped_eta
 
 
-class BoostedFrankWolfe(optx.AbstractMinimiser):
+class BoostedFrankWolfe(optx.AbstractMinimiser[Any, Any, Any]):
     """``optimistix.minimise(fn, BoostedFrankWolfe(constraint), y0)`` with the exact gradient; y0 must be feasible.
 
     It stops when the Frank-Wolfe gap is at most atol + rtol |f|: for a convex f that bounds f - f*.

@@ -131,7 +131,7 @@ class FrankWolfe:
         if not 0 < min_gain <= 1:
             raise ValueError(f"min_gain (delta of the paper) must lie in ]0, 1], got {min_gain!r}.")
         self.min_gain, self.decay, self.quasar_rho, self.horizon = min_gain, decay, quasar_rho, horizon
-        self._loop = jax.jit(self._compiled_loop, static_argnums=0)
+        self._loop: Callable[..., Run] = jax.jit(self._compiled_loop, static_argnums=0)
 
     # The algorithm.
 

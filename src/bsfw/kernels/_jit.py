@@ -20,7 +20,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import cgutils, event, types
 from numba.core.caching import IndexDataCacheFile
-from numba.extending import intrinsic
+from numba.extending import intrinsic as of_numba
 
 Decorator = Callable[[Callable[..., Any]], Any]
 INLINED: Any = {"forceinline": True, "_nrt": False}
@@ -74,6 +74,12 @@ def _key_by_source(store: Any) -> None:
     )
 
 
+def intrinsic(body: Callable[..., Any]) -> Callable[..., Any]:
+    """Machine code as kernels call it: without the typing context that `body` has first."""
+    made: Callable[..., Any] = of_numba(prefer_literal=True)(body)
+    return made
+
+
 def entry(**options: Any) -> Decorator:
     """`jit` for what neither makes arrays nor returns any: Numba then counts no references to them.
 
@@ -90,7 +96,8 @@ def phase(**options: Any) -> Decorator:
 def kernel(**options: Any) -> Decorator:
     """`phase` for what other kernels call: not cached, since who calls has it in its own machine code."""
     own: Any = {"_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True}
-    return numba.njit(nogil=True, **own, **options)
+    made: Decorator = numba.njit(nogil=True, **own, **options)
+    return made
 
 
 @cache
@@ -179,7 +186,7 @@ def uniform(random):
     return _call_double(random.next_double, random.state)
 
 
-@intrinsic(prefer_literal=True)
+@intrinsic
 def prefetch(typingctx: Any, array: Any, position: Any, near: Any) -> Any:
     """Ask for the cache line of array[position] ahead of its use, into the first cache if `near`, else into the second,
     so that the first keeps what it has. Never faults, also beyond the end of the array."""

@@ -38,7 +38,7 @@ def losses(z, y, weight, loss, delta, scale, slopes, curvatures):
     """
     total = 0.0
     for p in range(z.size):
-        d = np.float64(z[p]) - np.float64(y[p])
+        d: float = np.float64(z[p]) - np.float64(y[p])
         w = scale if weight.size == 0 else scale * np.float64(weight[p])
         if loss == SQUARED:
             value, slope, curvature = 0.5 * d * d, d, 1.0

@@ -97,6 +97,7 @@ VALUES: dict[type, Callable[..., Any]] = {
     SigmoidSquared: lambda loss, z, y: 0.5 * (sigmoid(z) - y) ** 2,
     Own: lambda loss, z, y: loss.phi(z, y),
 }
+_OPTIONS: Any = {**INLINED, "error_model": "numpy"}
 SLOPES: dict[type, Callable[..., Any]] = {
     Logistic: lambda loss, z, y: -y * sigmoid(-y * z),
     LeastSquares: lambda loss, z, y: z - y,
@@ -111,7 +112,7 @@ def phi(loss: Any, z: Any, y: Any) -> Any:
     """phi(z, y); the formulas are those of `bsfw.objectives.losses`."""
 
 
-@overload(phi, jit_options={**INLINED, "error_model": "numpy"})
+@overload(phi, jit_options=_OPTIONS)
 def _phi(loss, z, y) -> Callable[..., Any]:
     return VALUES[loss.instance_class]
 
@@ -120,7 +121,7 @@ def slope(loss: Any, z: Any, y: Any) -> Any:
     """phi'(z, y), the derivative in z."""
 
 
-@overload(slope, jit_options={**INLINED, "error_model": "numpy"})
+@overload(slope, jit_options=_OPTIONS)
 def _slope(loss, z, y) -> Callable[..., Any]:
     return SLOPES[loss.instance_class]
 

@@ -103,7 +103,8 @@ def indices(value: Any, size: int, name: str, *, empty: bool = False) -> Array:
 def dtype(given: Any, admitted: tuple[str, ...]) -> np.dtype[Any]:
     """`given` as one of the dtypes with these names."""
     try:
-        found, what = np.dtype(given), str(np.dtype(given))
+        found: np.dtype[Any] = np.dtype(given)
+        what = str(found)
     except (TypeError, ValueError, OverflowError):
         found, what = np.dtype(object), shown(given)
     if found.name not in admitted or not found.isnative:
@@ -123,10 +124,10 @@ def shape(given: Any) -> tuple[int, ...]:
 
 def targets(y: Any, n_samples: int) -> Array:
     """y as `n_samples` finite numbers in float64."""
-    y = labels(y, n_samples)
-    if y.dtype.kind not in "biuf":
-        raise TypeError(f"y must hold real numbers, got entries of type {y.dtype}; encode them first.")
-    return y.astype(np.float64)
+    found = labels(y, n_samples)
+    if found.dtype.kind not in "biuf":
+        raise TypeError(f"y must hold real numbers, got entries of type {found.dtype}; encode them first.")
+    return found.astype(np.float64)
 
 
 def labels(y: Any, n_samples: int) -> Array:

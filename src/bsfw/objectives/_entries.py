@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, Floats
 from . import _checks
 from .base import Objective
 from .linear_model import LinearModel
@@ -19,12 +19,12 @@ _HUGE = 1e75
 """Residuals beyond this count as this much: the bounded loss is one there, and the fourth power does not overflow."""
 
 
-def _bounded(d: Array) -> Array:
+def _bounded(d: Floats) -> Floats:
     square = np.square(np.clip(d, -_HUGE, _HUGE))
     return square / (2.0 + square)
 
 
-def _bounded_slope(d: Array) -> Array:
+def _bounded_slope(d: Floats) -> Floats:
     d = np.clip(d, -_HUGE, _HUGE)
     return 4.0 * d / np.square(2.0 + np.square(d))
 
@@ -54,7 +54,7 @@ class EntryLosses(LinearModel):
 
     # The losses.
 
-    def _phi(self, z: Array, y: Array) -> Array:
+    def _phi(self, z: Floats, y: Floats) -> Floats:
         d = z - y
         if self.loss == "bounded":
             return _bounded(d)
@@ -63,7 +63,7 @@ class EntryLosses(LinearModel):
         inside = np.minimum(np.abs(d), self.delta)
         return inside * (np.abs(d) - 0.5 * inside)
 
-    def _phi_prime(self, z: Array, y: Array) -> Array:
+    def _phi_prime(self, z: Floats, y: Floats) -> Floats:
         d = z - y
         if self.loss == "bounded":
             return _bounded_slope(d)

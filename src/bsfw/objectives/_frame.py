@@ -72,10 +72,10 @@ class Frame:
         """The gradient by M, for one by X as an array."""
         if self.plain:
             return gradient
-        scaled = gradient * self.column_scale
+        scaled: Array = gradient * self.column_scale
         if self.share is not None:
             scaled = np.concatenate((scaled, self.features.T @ scaled))
-        return (self.row_scale[:, None] * scaled).astype(gradient.dtype)
+        return np.asarray(self.row_scale[:, None] * scaled, dtype=gradient.dtype)
 
 
 def _scale(counts: Array, alpha: float) -> Array:

@@ -45,7 +45,7 @@ def best_shifts(z: Array, slopes: Slopes, weights: Array | None, start: Array) -
 
     The Hessian is sum_i w_i (diag p_i - p_i p_i^T), with p_i the softmax. O(m c^2) a step.
     """
-    b = start - start.mean()
+    b: Array = start - start.mean()
     for _ in range(TRIALS):
         terms = slopes(z + b)
         h = terms.sum(axis=0)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, digest, norm, number
+from .._arrays import Array, Floats, digest, norm, number
 from .._threads import one_blas_thread
 from . import _checks
 from ._intercept import best_shift
@@ -125,14 +125,14 @@ class LinearModel(Objective):
     # The loss: what a subclass provides, elementwise over samples, for margins in float64.
 
     @abstractmethod
-    def _phi(self, z: Array, y: Array) -> Array:
+    def _phi(self, z: Floats, y: Floats) -> Floats:
         """phi(z_i, y_i), one number per sample."""
 
     @abstractmethod
-    def _phi_prime(self, z: Array, y: Array) -> Array:
+    def _phi_prime(self, z: Floats, y: Floats) -> Floats:
         """Derivative of phi in z, a new array like z."""
 
-    def _phi_second(self, z: Array, y: Array) -> Array:
+    def _phi_second(self, z: Floats, y: Floats) -> Floats:
         """Curvature of a quadratic model of phi at z, nonnegative: phi'', or what stands for it where that can be
         negative. A new array like z; here the bound of |phi''|, which holds for every loss."""
         return np.full(z.shape, self._curvature)
@@ -201,7 +201,8 @@ class LinearModel(Objective):
 
     def _bare_margins(self, x: Array) -> Array:
         """A x in float64."""
-        return (self.A @ np.asarray(self._point(x), dtype=self.dtype)).astype(np.float64)
+        z: Array = self.A @ np.asarray(self._point(x), dtype=self.dtype)
+        return z.astype(np.float64)
 
     def _image(self, direction: Array) -> Array:
         """A d, by which margins change along d."""
@@ -261,7 +262,8 @@ class LinearModel(Objective):
     def _gradient(self, x: Array) -> Array:
         if self.intercept:
             return self.combine_rows(self.derivatives(self._at(x).margins(x))) / self.n_samples
-        x, gradient = np.asarray(x, dtype=self.dtype), None
+        x = np.asarray(x, dtype=self.dtype)
+        gradient: Array | None = None
         for rows, A, transpose in self._row_blocks():
             part = transpose @ self.derivatives(A @ x, rows)
             gradient = part if gradient is None else np.add(gradient, part, out=gradient)
@@ -284,7 +286,7 @@ class LinearModel(Objective):
         z = rows @ np.asarray(x, dtype=self.dtype)
         if self.intercept:
             z = z + np.asarray(self._at(x).offset, dtype=self.dtype)
-        gradient = rows.T @ self.derivatives(z, batch)
+        gradient: Array = rows.T @ self.derivatives(z, batch)
         gradient /= len(batch)
         return gradient
 
@@ -300,7 +302,7 @@ class LinearModel(Objective):
         if len(coordinates) == np.prod(self.shape):
             return self._gradient(x).ravel()[coordinates]
         features, classes = self._split(coordinates)
-        partials = self.columns[:, features].T @ self.derivatives(self._at(x).margins(x))
+        partials: Array = self.columns[:, features].T @ self.derivatives(self._at(x).margins(x))
         partials = partials if classes is None else partials[np.arange(len(features)), classes]
         return partials / self.n_samples
 
@@ -408,7 +410,7 @@ class LinearModel(Objective):
     def _squared_row_norms(self) -> Array:
         """w_i ||a_i||^2."""
         if isinstance(self.A, np.ndarray):
-            squares = np.einsum("ij,ij->i", self.A, self.A, dtype=np.float64)
+            squares: Array = np.einsum("ij,ij->i", self.A, self.A, dtype=np.float64)
         else:
             squares = self.A.astype(np.float64).power(2).sum(axis=1)
         return squares if self.sample_weight is None else self.sample_weight * squares

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, positive
+from .._arrays import Array, Floats, positive
 from . import _checks
 from .linear_model import LinearModel
 
 
-def _sigmoid(t: Array) -> Array:
+def _sigmoid(t: Floats) -> Floats:
     # exp is taken of nonpositive numbers only, so it cannot overflow as in 1 / (1 + exp(-t)), and the small values
     # for t << 0 keep their digits, which (1 + tanh(t/2)) / 2 loses by cancellation.
     e = np.exp(-np.abs(t))
@@ -58,16 +58,16 @@ class Logistic(LinearModel):
     def _check_intercept(self, y: Array) -> None:
         _checks.two_sides(y, -1.0, 1.0)
 
-    def _phi(self, z: Array, y: Array) -> Array:
+    def _phi(self, z: Floats, y: Floats) -> Floats:
         # log(1 + exp(-t)) overflows for t << 0 and loses all digits for t >> 0; max(-t, 0) + log1p(exp(-|t|)) is the
         # same number and does neither.
         t = y * z
         return np.maximum(-t, 0.0) + np.log1p(np.exp(-np.abs(t)))
 
-    def _phi_prime(self, z: Array, y: Array) -> Array:
+    def _phi_prime(self, z: Floats, y: Floats) -> Floats:
         return -y * _sigmoid(-y * z)
 
-    def _phi_second(self, z: Array, y: Array) -> Array:
+    def _phi_second(self, z: Floats, y: Floats) -> Floats:
         e = np.exp(-np.abs(z))  # sigma (1 - sigma) is even
         return e / np.square(1.0 + e)
 
@@ -90,10 +90,10 @@ class LeastSquares(LinearModel):
     quasar_rho = 1.0
     _curvature = 1.0
 
-    def _phi(self, z: Array, y: Array) -> Array:
+    def _phi(self, z: Floats, y: Floats) -> Floats:
         return 0.5 * np.square(z - y)
 
-    def _phi_prime(self, z: Array, y: Array) -> Array:
+    def _phi_prime(self, z: Floats, y: Floats) -> Floats:
         return z - y
 
 
@@ -126,15 +126,15 @@ class Huber(LinearModel):
     def _parameters(self) -> tuple[Any, ...]:
         return (self.delta,)
 
-    def _phi(self, z: Array, y: Array) -> Array:
+    def _phi(self, z: Floats, y: Floats) -> Floats:
         r = np.abs(z - y)
         inside = np.minimum(r, self.delta)
         return inside * (r - 0.5 * inside)  # both branches at once, and no square of a large residual
 
-    def _phi_prime(self, z: Array, y: Array) -> Array:
+    def _phi_prime(self, z: Floats, y: Floats) -> Floats:
         return np.clip(z - y, -self.delta, self.delta)
 
-    def _phi_second(self, z: Array, y: Array) -> Array:
+    def _phi_second(self, z: Floats, y: Floats) -> Floats:
         return (np.abs(z - y) <= self.delta).astype(np.float64)
 
 
@@ -184,16 +184,16 @@ class Tukey(LinearModel):
     def _first_intercept(self, z: Array) -> float:
         return float(np.median(self.y - z))  # where the loss is not flat
 
-    def _phi(self, z: Array, y: Array) -> Array:
+    def _phi(self, z: Floats, y: Floats) -> Floats:
         u = np.square(np.minimum(np.abs(z - y) / self.c, 1.0))  # clipped first: a large residual cannot overflow
         # 1 - (1-u)^3 = u (3 - 3u + u^2), which keeps the digits of small residuals.
         return (self.c**2 / 6.0) * u * (3.0 - u * (3.0 - u))
 
-    def _phi_prime(self, z: Array, y: Array) -> Array:
+    def _phi_prime(self, z: Floats, y: Floats) -> Floats:
         r = np.clip(z - y, -self.c, self.c)  # at the threshold the factor below is zero
         return r * np.square(1.0 - np.square(r / self.c))
 
-    def _phi_second(self, z: Array, y: Array) -> Array:
+    def _phi_second(self, z: Floats, y: Floats) -> Floats:
         # phi is concave as a function of r^2, so that the parabola with the curvature phi'(r) / r lies above it.
         return np.square(1.0 - np.square(np.minimum(np.abs(z - y) / self.c, 1.0)))
 
@@ -240,24 +240,24 @@ class SigmoidSquared(LinearModel):
         self.quasar_rho = _checks.quasar_parameter(quasar_rho)
 
     def _check_targets(self, y: Any) -> Array:
-        y = super()._check_targets(y)
-        if y.min() < 0 or y.max() > 1:
+        found = super()._check_targets(y)
+        if found.min() < 0 or found.max() > 1:
             raise ValueError(
-                f"SigmoidSquared takes targets in [0, 1], but y runs from {y.min():g} to {y.max():g}; "
+                f"SigmoidSquared takes targets in [0, 1], but y runs from {found.min():g} to {found.max():g}; "
                 "rescale it (labels -1 and +1 become (y + 1) / 2)."
             )
-        return y
+        return found
 
     def _check_intercept(self, y: Array) -> None:
         _checks.two_sides(y, 0.0, 1.0)
 
-    def _phi(self, z: Array, y: Array) -> Array:
+    def _phi(self, z: Floats, y: Floats) -> Floats:
         return 0.5 * np.square(_sigmoid(z) - y)
 
-    def _phi_prime(self, z: Array, y: Array) -> Array:
+    def _phi_prime(self, z: Floats, y: Floats) -> Floats:
         s = _sigmoid(z)
         return (s - y) * s * _sigmoid(-z)  # sigma(-z) = 1 - s without cancellation
 
-    def _phi_second(self, z: Array, y: Array) -> Array:
+    def _phi_second(self, z: Floats, y: Floats) -> Floats:
         e = np.exp(-np.abs(z))
         return np.square(e / np.square(1.0 + e))  # Gauss and Newton: phi'' at a zero residual, sigma'^2

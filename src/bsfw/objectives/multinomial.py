@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, Floats
 from . import _checks
 from ._intercept import best_shifts
 from .linear_model import LinearModel
@@ -70,13 +70,15 @@ class Multinomial(LinearModel):
     def _parameters(self) -> tuple[Any, ...]:
         return tuple(self.classes.tolist())
 
-    def _phi(self, z: Array, y: Array) -> Array:
+    def _phi(self, z: Floats, y: Floats) -> Floats:
         # Shifted by its maximum, exp cannot overflow and the sum is at least one.
-        top = z.max(axis=1)
-        return np.log(np.exp(z - top[:, None]).sum(axis=1)) + (top - z[np.arange(len(y)), y])
+        top: Floats = z.max(axis=1)
+        of_label: Floats = z[np.arange(len(y)), y]
+        sums: Floats = np.exp(z - top[:, None]).sum(axis=1)
+        return np.log(sums) + (top - of_label)
 
-    def _phi_prime(self, z: Array, y: Array) -> Array:
-        p = np.exp(z - z.max(axis=1, keepdims=True))
+    def _phi_prime(self, z: Floats, y: Floats) -> Floats:
+        p: Floats = np.exp(z - z.max(axis=1, keepdims=True))
         p /= p.sum(axis=1, keepdims=True)
         p[np.arange(len(y)), y] -= 1.0
         return p

@@ -127,7 +127,8 @@ class Quadratic(Objective):
     def _apply(self, x: Array) -> Array:
         """Q x, in the shape of x."""
         flat = x.ravel()
-        return (self.Q @ flat if self.Q.ndim == 2 else self.Q * flat).reshape(x.shape)
+        product: Array = self.Q @ flat if self.Q.ndim == 2 else self.Q * flat
+        return product.reshape(x.shape)
 
     def _value(self, x: Array) -> float:
         return 0.5 * inner(x, self._apply(x)) + inner(self.b, x) + self.c
@@ -141,7 +142,7 @@ class Quadratic(Objective):
     def _gradient_entries(self, x: Array, coordinates: Array) -> Array:
         """Entries of the gradient at flat coordinates, by the rows of Q that belong to them."""
         flat = x.ravel()
-        product = self.Q[coordinates] @ flat if self.Q.ndim == 2 else (self.Q * flat)[coordinates]
+        product: Array = self.Q[coordinates] @ flat if self.Q.ndim == 2 else (self.Q * flat)[coordinates]
         return product + self.b.ravel()[coordinates]
 
     @property

@@ -133,7 +133,9 @@ def _quantile(drawn: Array, q: float) -> Array:
     return np.asarray(np.quantile(drawn, q, axis=0, method="weibull"))
 
 
-def _refit(problem: Problem, counts: Array, x: Any, wanted: dict[str, Quantity], settings: dict[str, Any]) -> dict:
+def _refit(
+    problem: Problem, counts: Array, x: Any, wanted: dict[str, Quantity], settings: dict[str, Any]
+) -> dict[str, Any]:
     again = problem.with_counts(counts)
     # A fit that ends early stays near x, and would make the errors too small.
     result = minimize(again, **{"x0": x, "callback": again.settled(share=1e-4)} | settings)

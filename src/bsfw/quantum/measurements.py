@@ -71,7 +71,8 @@ def pauli_phases(qubits: int) -> Array:
     powers = np.zeros((len(masks), len(masks)), dtype=int)
     for bit in range(qubits):
         powers += (masks[:, None] >> bit & 1) * (masks >> bit & 1)
-    return np.array([1, -1j, -1, 1j])[powers % 4]
+    phases: Array = np.array([1, -1j, -1, 1j])[powers % 4]
+    return phases
 
 
 def pauli_rows(qubits: int) -> Array:
@@ -122,7 +123,7 @@ class Design:
     @property
     def dimension(self) -> int:
         """d = 2^n."""
-        return 2**self.qubits
+        return 1 << self.qubits
 
     @property
     def shape(self) -> tuple[int, int, int]:

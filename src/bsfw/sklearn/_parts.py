@@ -48,7 +48,8 @@ def set_type(constraint: Any, positive: bool) -> SetType:
     if isinstance(constraint, Constraint):
         return partial(_fixed, constraint)
     if callable(constraint):
-        return constraint
+        made: Callable[[float], Constraint] = constraint
+        return made
     raise TypeError(
         "constraint must be a name such as 'l1', a set such as bsfw.L1Ball(1.0), or a function from a radius to a set, "
         f"got {constraint!r}."
@@ -64,7 +65,8 @@ def named_loss(loss: Any, known: dict[str, Loss]) -> Loss:
     if isinstance(loss, str) and loss in known:
         return known[loss]
     if callable(loss):
-        return loss
+        made: Loss = loss
+        return made
     raise ValueError(
         f"loss must be one of {', '.join(map(repr, known))}, or make an objective of data and targets such as "
         f"functools.partial(bsfw.Huber, delta=2.0), got {loss!r}."

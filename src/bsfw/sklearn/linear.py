@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
@@ -71,7 +71,7 @@ class LinearEstimator(CallbackSupportMixin, BaseEstimator):
         return None if x is None else np.ascontiguousarray(x)
 
     @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the coefficients.
 
         Parameters
@@ -119,7 +119,7 @@ class LinearEstimator(CallbackSupportMixin, BaseEstimator):
         self.dual_gap_, self.alpha_, self.radius_, self.trace_ = result.gap, alpha, float(radius), result.trace
         self.__dict__.pop("_stream", None)
 
-    def _partial_fit(self, X: Any, targets: Array, weight: Array | None) -> Any:
+    def _partial_fit(self, X: Any, targets: Array, weight: Array | None) -> Self:
         """A step of Heavy Ball on the next batch of a stream; the objective must be made for it."""
         objective = self._objective(X, targets, weight)
         constraint = _parts.set_type(self.constraint, self.positive)(self.radius)
@@ -242,7 +242,7 @@ class FrankWolfeRegressor(RegressorMixin, LinearEstimator):
         return np.asarray(y), None if sample_weight is None else checked_weights(sample_weight, len(y))
 
     @available_if(_follows_a_stream)
-    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> FrankWolfeRegressor:
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """A step of Heavy Ball on the next batch of a stream.
 
         Parameters
@@ -333,7 +333,7 @@ class FrankWolfeClassifier(ClassifierMixin, LinearEstimator):
         return which if self.loss == "sigmoid-squared" else np.where(which == 1, 1.0, -1.0)
 
     @available_if(_follows_a_stream)
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> FrankWolfeClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """A step of Heavy Ball on the next batch of a stream.
 
         A batch need not hold every class: for the intercept it is joined by one sample of each class at the origin.

@@ -121,7 +121,8 @@ class RatingRegressor(RegressorMixin, BaseEstimator):
         array, (m,)
         """
         check_is_fitted(self)
-        return self.model_.predict(*self._ids(validate_data(self, X, reset=False, dtype=None)))
+        ratings: Array = self.model_.predict(*self._ids(validate_data(self, X, reset=False, dtype=None)))
+        return ratings
 
     def _ids(self, X: Any) -> tuple[Array, Array]:
         X = np.asarray(X)

@@ -340,7 +340,8 @@ def _target(
         lr = lr.to(x).clamp(0.0, 1.0)  # checked in `step`, but for compiled ones
 
     def lmo(g: Tensor) -> Tensor:
-        return formula(g.view(-1, *shape)).reshape(g.shape)
+        vertices: Tensor = formula(g.view(-1, *shape))
+        return vertices.reshape(g.shape)
 
     if group["max_rounds"] == 1:
         vertex = lmo(m)

@@ -81,6 +81,8 @@ def leading_pair(g: Tensor) -> Tensor:
     is a vertex of the nuclear ball always, and its best one up to (sigma_7 / sigma_1)^10 or so.
     """
     if min(g.shape[-2:]) <= _SMALL:
+        left: Tensor
+        right: Tensor
         left, _, right = torch.linalg.svd(g, full_matrices=False)
         return left[..., :, :1] * right[..., :1, :]
     h = _unit_scaled(g)

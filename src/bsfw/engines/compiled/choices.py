@@ -37,7 +37,7 @@ class Choices:
         elif isinstance(estimator, BatchEstimator):
             self.size = estimator.batch(self.m)
         self.dense = isinstance(objective.A, np.ndarray)
-        self.entries = objective.A.size if self.dense else objective.A.nnz
+        self.entries: int = objective.A.size if self.dense else objective.A.nnz
         self.small = n**2 <= 2 * self.m  # the Gram matrix of all columns takes no more room than two numbers a sample
         self.folds = self._folds()
         self.bounded = type(of.kernel(0, np.empty(0, np.int64))) is onehot.L1 and self._writes_little()
@@ -47,7 +47,7 @@ class Choices:
         pass costs n, taking out costs the nonzeros of the batch; the pass needs one more vector of n."""
         if not isinstance(self.estimator, (SAGA, LSVRG)):
             return False
-        return self.n <= min(2 * self.size * self.entries / self.m, 3 * self.m)
+        return bool(self.n <= min(2 * self.size * self.entries / self.m, 3 * self.m))
 
     def _writes_little(self) -> bool:
         """Whether an iteration writes so little into m that bounds of |m| cost less than a sweep over m."""

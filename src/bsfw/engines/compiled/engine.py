@@ -275,4 +275,5 @@ class CompiledEngine(Engine):
 
     def estimate(self, state: State) -> Array:
         """m as an array. O(n)."""
-        return (self.record["scale"] * self.memory["g"]).reshape(self.plan.shape)
+        m: Array = self.record["scale"] * self.memory["g"]
+        return m.reshape(self.plan.shape)

@@ -222,8 +222,8 @@ def descend_residual(
                 x[j] = new
                 mass += weights[j] * (abs(new) - abs(old))
                 moved += (diagonal[j] + penalty * weights[j] * weights[j]) * step * step
-                for p in range(first, last):
-                    residual[np.uint64(indices[p])] += step * data[p]
+                for k in range(first, last):
+                    residual[np.uint64(indices[k])] += step * data[k]
         changed = next_multiplier(region, multiplier, penalty, mass - radius)
         error, multiplier = abs(changed - multiplier) / penalty, changed
         total += moved

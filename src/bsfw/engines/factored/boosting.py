@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -100,7 +101,7 @@ class Span:
 
     def length(self, point: Array) -> float:
         """Norm of a point."""
-        return float(max(point @ self.gram @ point, 0.0)) ** 0.5
+        return math.sqrt(max(point @ self.gram @ point, 0.0))
 
 
 def _roomy(factor: Array, room: int, dtype: npt.DTypeLike) -> Array:

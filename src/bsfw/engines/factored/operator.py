@@ -66,7 +66,7 @@ class SparseLowRank:
         return out
 
     def _weighted(self, factor: Array, x: Array) -> Array:
-        products = factor[:, : len(self.coefficients)].T @ x.astype(factor.dtype, copy=False)
+        products: Array = factor[:, : len(self.coefficients)].T @ x.astype(factor.dtype, copy=False)
         return (self.coefficients * products).astype(factor.dtype, copy=False)
 
 

@@ -111,9 +111,8 @@ class Problem:
         self.y = objective.y.astype(dtype, copy=False)
         weight = objective.sample_weight
         self.weight = np.empty(0, dtype) if weight is None else weight.astype(dtype)
-        self.row_scale, self.column_scale = (
-            scale.astype(dtype)[:, None] for scale in (frame.row_scale, frame.column_scale)
-        )
+        self.row_scale: Array = frame.row_scale.astype(dtype)[:, None]
+        self.column_scale: Array = frame.column_scale.astype(dtype)[:, None]
         self.share = None if frame.share is None else frame.share.astype(dtype)
         self.ridge = 0.0 if objective.ridge is None else objective.ridge / self.count
         self.has_biases = objective.ridge is not None
@@ -202,7 +201,8 @@ class Problem:
         items = np.ascontiguousarray((self.column_scale * right).astype(self.dtype) ** 2)
         out, unused = np.empty_like(users), np.empty_like(items)
         passes.adjoint(self.indptr, self.cols, self._bounded_curvatures(point), users, items, out, unused)
-        return np.maximum(np.einsum("ik,ik->k", users, out), np.finfo(self.dtype).tiny)
+        sums: Array = np.einsum("ik,ik->k", users, out)
+        return np.maximum(sums, float(np.finfo(self.dtype).tiny))
 
     def products(self, slopes: Array) -> tuple[Product, Product]:
         """v -> G v and u -> G^T u, for the gradient G by M (rows x columns) of which these are the slopes."""
@@ -220,19 +220,21 @@ class Problem:
         raters = seen.T
 
         def forward(v: Array) -> Array:
-            known = gradient @ (columns * v)
-            return rows * np.concatenate((known, raters @ known))
+            known: Array = gradient @ (columns * v)
+            both: Array = np.concatenate((known, raters @ known))
+            return rows * both
 
         def backward(u: Array) -> Array:
             u = rows * u
-            return columns * (transposed @ (u[:users] + seen @ u[users:]))
+            product: Array = transposed @ (u[:users] + seen @ u[users:])
+            return columns * product
 
         return forward, backward
 
     def _bounded_curvatures(self, point: Point) -> Array:
         if self.loss == passes.SQUARED:
             return point.curvatures
-        return np.maximum(point.curvatures, self.number(_LEAST_CURVATURE / self.count))
+        return np.maximum(point.curvatures, float(_LEAST_CURVATURE / self.count))
 
     # Between the variable and the fitted entries.
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..methods import Floats, Method
+from ..._arrays import Floats
+from ..methods import Method
 from ..model import Plot, Series
 from ..statistics import Scale, gradient_axes
 from ..style import display_name
