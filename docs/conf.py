@@ -55,8 +55,6 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib",),
 }
 
-# Links from a page to a file of the project beside docs/ work on the forge, where they are read too.
-suppress_warnings = ["myst.xref_missing"]
 
 html_theme = "pydata_sphinx_theme"
 html_title = f"bsfw {version}"

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 from sphinx.config import Config
@@ -73,6 +75,22 @@ def write(app: Sphinx, config: Config) -> None:
             path.write_text(text)
 
 
+def plain_text(app: Sphinx, what: str, name: str, found: Any, options: Any, lines: list[str]) -> None:
+    """Docstrings say |x| and alpha_ as mathematicians and scikit-learn do; neither is markup."""
+    literal = None  # indentation of the line that began a literal block
+    for i, line in enumerate(lines):
+        indent = len(line) - len(line.lstrip())
+        if literal is not None and line.strip() and indent <= literal:
+            literal = None
+        if literal is None and not line.lstrip().startswith(">>>"):
+            pieces = re.split(r"(`+[^`]*`+)", line)
+            pieces[::2] = [re.sub(r"\||(?<=\w)_(?!\w)", r"\\\g<0>", piece) for piece in pieces[::2]]
+            lines[i] = "".join(pieces)
+            if line.rstrip().endswith("::"):
+                literal = indent
+
+
 def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("config-inited", write)
+    app.connect("autodoc-process-docstring", plain_text, priority=900)  # after numpydoc's
     return {"parallel_read_safe": True, "parallel_write_safe": True}
