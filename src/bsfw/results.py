@@ -115,6 +115,9 @@ class Result(OptimizeResult):
         The recorded iterations.
     active_set : ActiveSet
         Atoms of x and their weights; only for the methods that keep one: all but "boosted", also as an end phase.
+    path_flows : PathFlows
+        The paths of each demand and their flows (``path_flows.of(k)``, ``path_flows.by_origin()``), instead of an
+        active set: for the method "corrective" with `LinkCosts` over a `PathPolytope`.
     multiplier : float
         Of the constraint at x; only for the method "corrective", also as an end phase, on l1 balls and simplices.
     switch : Switch or None

@@ -196,7 +196,12 @@ def _end_plan(plan: Plan, end_phase: str, first: type[Engine]) -> Plan:
         )
     try:
         end = make_plan(plan.objective, plan.constraint, shape=plan.shape, method=end_phase)
-        engine_type(end)
+        second = engine_type(end)
     except ValueError as error:
         raise ValueError(f"end_phase={end_phase!r} does not fit this problem: {error}") from None
+    if not second.from_any_start:
+        raise ValueError(
+            f"end_phase={end_phase!r} cannot go on from another method's x on this problem: use method={end_phase!r} "
+            "from the start, without an estimator."
+        )
     return end

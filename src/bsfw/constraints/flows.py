@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,28 @@ _TIE_BREAK = 1e-12  # relative to the largest |cost|
 _BLOCK = 4_000_000  # distances in memory at once
 _UNBALANCED = 1e-6
 """An error of flow conservation, relative to the total demand, that needs no second witness."""
+
+
+class Routing(NamedTuple):
+    """The demands of a `PathPolytope` as its trees know them, an entry each, and its edges.
+
+    Attributes
+    ----------
+    origin : array (K,)
+        Row of the tree.
+    source, target : array (K,)
+        Where its path begins and ends.
+    amount : array (K,)
+    tails, heads : array (E,)
+        Where each edge begins and ends.
+    """
+
+    origin: Array
+    source: Array
+    target: Array
+    amount: Array
+    tails: Array
+    heads: Array
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +144,12 @@ class PathPolytope(FixedShape):
     @property
     def nodes(self) -> tuple[Hashable, ...] | None:
         return self._nodes
+
+    @property
+    def routing(self) -> Routing:
+        """The demands as the trees of a vertex know them."""
+        source = self._sources[self._tree]
+        return Routing(self._tree, source, self._targets, self._amounts, self._tails, self._ends)
 
     def _require_paths(self, ends: Array) -> None:
         from scipy.sparse.csgraph import dijkstra

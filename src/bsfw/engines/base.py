@@ -41,6 +41,8 @@ class Engine(ABC):
     name: ClassVar[str]
     on_arrays: ClassVar[bool] = True
     """Whether `state.x` is an array, with which another engine can go on."""
+    from_any_start: ClassVar[bool] = True
+    """Whether it can go on with any x in C that another engine left."""
 
     def __init__(self, plan: Plan, state: State) -> None:
         self.plan, self.f = plan, plan.objective.for_run()
