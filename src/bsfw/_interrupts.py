@@ -10,7 +10,10 @@ from types import FrameType
 
 
 class Interrupts:
-    """Whether somebody pressed Ctrl-C (SIGINT) while `watched`. A second one is not kept back: KeyboardInterrupt."""
+    """Whether somebody pressed Ctrl-C (SIGINT) while `watched`. A second one is not kept back: KeyboardInterrupt.
+
+    SIGTERM counts as Ctrl-C where its handler is that of Ctrl-C, as it is in the command ``bsfw solve``.
+    """
 
     def __init__(self) -> None:
         self.pending = False
@@ -28,11 +31,15 @@ class Interrupts:
         another one wants something else.
         """
         mine = threading.current_thread() is threading.main_thread()
-        if not mine or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            yield
-            return
-        signal.signal(signal.SIGINT, self._note)
+        raising = [
+            number
+            for number in (signal.SIGINT, signal.SIGTERM)
+            if mine and signal.getsignal(number) is signal.default_int_handler
+        ]
+        for number in raising:
+            signal.signal(number, self._note)
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number in raising:
+                signal.signal(number, signal.default_int_handler)

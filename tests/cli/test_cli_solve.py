@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -353,6 +354,27 @@ def test_zero_based_files_are_told_by_themselves_or_by_the_option(samples, train
     assert bsfw.load_model("m.npz").coef.shape == (6,)
 
 
+def test_solve_and_predict_tell_zero_based_files_by_themselves(train):
+    with open(train) as file, open("zero.svm", "w") as zero:
+        for line in file:
+            label, *pairs = line.split()
+            zero.write(" ".join([label, *(f"{int(j) - 1}:{v}" for j, v in (pair.split(":") for pair in pairs))]) + "\n")
+    for name in (train, "zero.svm"):
+        assert main(["solve", name, *LOGISTIC, "--out", f"{name}.npz"]) == 0
+    np.testing.assert_array_equal(bsfw.load_model("zero.svm.npz").coef, bsfw.load_model(f"{train}.npz").coef)
+    Path("rows.svm").write_text("1 2:3.0\n")  # the index 0 does not occur, but it does where the model comes from
+    assert main(["predict", "zero.svm.npz", "rows.svm", "--scores", "--out", "scores.csv"]) == 0
+    expected = 3.0 * bsfw.load_model("zero.svm.npz").coef[2]
+    assert float(Path("scores.csv").read_text().split()[1]) == pytest.approx(expected)
+
+
+def test_predict_on_a_table_with_its_label_column_names_the_option(table, capsys):
+    assert main(["solve", table, "--label", "edible", *LOGISTIC, "--out", "m.npz"]) == 0
+    assert main(["predict", "m.npz", table]) == 2
+    assert "--label edible" in capsys.readouterr().err
+    assert main(["predict", "m.npz", table, "--label", "edible"]) == 0
+
+
 # Nothing typed is lost.
 
 
@@ -369,18 +391,20 @@ def test_a_missed_gap_has_its_own_exit_code(train):
     assert main(["solve", train, *LOGISTIC, "--gap-tol", "1e-6"]) == 0
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGTERM in the background"])
 def test_a_signal_leaves_model_trace_plot_and_checkpoint(train, tmp_path, name):
     command = [
         sys.executable, "-m", "bsfw", "solve", train, *LOGISTIC, *SARAH, "--iterations", "1000000000", "--record-every",
         "1000000", "--out", "m.npz", "--trace", "t.csv", "--plot", "p.png", "--checkpoint", "run.npz",
     ]  # fmt: skip
+    if "background" in name:  # as a shell starts `bsfw solve ... &`: SIGINT is ignored
+        command = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *command]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
     deadline = time.monotonic() + 120
     while not (tmp_path / ".run.npz.lock").exists() and time.monotonic() < deadline:
         time.sleep(0.05)
     time.sleep(3)
-    process.send_signal(getattr(signal, name))
+    process.send_signal(getattr(signal, name.split()[0]))
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130, out + err
     assert "goes on from run.npz" in err

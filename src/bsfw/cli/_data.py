@@ -7,16 +7,20 @@ from typing import Any, NamedTuple
 
 
 class Data(NamedTuple):
-    """Features, labels (None if there are none), and names of the features where they are known."""
+    """Features, labels (None if there are none), names of the features where they are known, and whether the indices
+    of a LIBSVM file begin with 0."""
 
     A: Any
     y: Any
     names: tuple[str, ...] = ()
+    zero_based: bool = False
 
 
 def read(data: str, label: str | None, zero_based: bool, n_features: int | None = None) -> Data:
     """Read DATA: a file if there is one of that name, else a known data set."""
-    from bsfw.datasets import load, read_libsvm, read_table
+    from bsfw.datasets import load, read_table
+    from bsfw.datasets.archives import decompress, read_file
+    from bsfw.datasets.libsvm import counts_from_zero, parse_libsvm
     from bsfw.datasets.registry import ENTRIES
     from bsfw.datasets.tables import KNOWN
 
@@ -24,7 +28,9 @@ def read(data: str, label: str | None, zero_based: bool, n_features: int | None 
         if Path(data).suffix in KNOWN:
             return Data(*read_table(data, label))
         _refuse_label(data, label)
-        return Data(*read_libsvm(data, n_features, zero_based=zero_based))
+        text = decompress(read_file(Path(data)), data)
+        zero_based = zero_based or counts_from_zero(text)
+        return Data(*parse_libsvm(text, data, n_features, zero_based), zero_based=zero_based)
     if data not in ENTRIES:
         known = ", ".join(name for name, entry in ENTRIES.items() if entry.kind != "ratings")
         raise FileNotFoundError(f"there is no file {data}, nor a data set of that name; known are {known}.")

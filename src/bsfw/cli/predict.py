@@ -35,7 +35,11 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("model", type=Path, metavar="MODEL", help="an .npz file that 'bsfw solve --out' wrote")
     parser.add_argument("data", metavar="DATA", help="a table, a LIBSVM file, or the name of a known data set")
     parser.add_argument("--label", metavar="NAME", help="the column of a table that holds the labels, if it has one")
-    parser.add_argument("--zero-based", action="store_true", help="indices of a LIBSVM file begin with 0")
+    parser.add_argument(
+        "--zero-based",
+        action="store_true",
+        help="indices of a LIBSVM file begin with 0 (told by itself)",
+    )
     kinds = parser.add_mutually_exclusive_group()
     kinds.add_argument("--proba", action="store_true", help="probabilities, a column for each class")
     kinds.add_argument("--scores", action="store_true", help="margins A x + b")
@@ -53,7 +57,9 @@ def run(args: argparse.Namespace) -> int:
     check_output(args.out, "--out", (".csv",), force=args.force)
     check_distinct({"MODEL": args.model, "DATA": Path(args.data), "--out": args.out})
     model = load_model(args.model)
-    data = _data.read(args.data, args.label, args.zero_based, n_features=len(model.coef))
+    # Rows to predict may lack the index 0 by chance, so that the file of the model has a say.
+    zero_based = args.zero_based or bool(model.settings.get("zero_based"))
+    data = _data.read(args.data, args.label, zero_based, n_features=len(model.coef))
     A = _in_order(data, model.feature_names)
     if args.proba:
         found, names = (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
 import textwrap
@@ -236,11 +235,14 @@ def _result(
 
 @contextmanager
 def _sigterm_as_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM, by which a batch system ends a job, do what Ctrl-C does."""
+    """Let SIGTERM, by which a batch system ends a job, do what Ctrl-C does.
+
+    Its handler, not the signal: a shell starts what it runs in the background with SIGINT ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, lambda number, frame: os.kill(os.getpid(), signal.SIGINT))
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
@@ -256,7 +258,7 @@ def _write(args: argparse.Namespace, objective: LinearModel, result: Result, sol
     if args.out is not None and result.status is Status.NUMERICAL_FAILURE:
         print(f"No model is written to {args.out}.")
     elif args.out is not None:
-        problem = ("data", "label", "loss", "positive", "intercept", "constraint", "radius", "k")
+        problem = ("data", "label", "loss", "positive", "intercept", "constraint", "radius", "k", "zero_based")
         settings = {name: getattr(args, name) for name in problem}
         # A checkpoint holds the state of the generator, not its seed.
         settings |= {"seed": None if args.resumed else args.seed, "solver": solver, "bsfw": __version__}
@@ -318,7 +320,7 @@ def _objective(args: argparse.Namespace) -> LinearModel:
 
     from bsfw import objectives
 
-    A, y, names = _data.read(args.data, args.label, args.zero_based)
+    A, y, names, args.zero_based = _data.read(args.data, args.label, args.zero_based)
     kind: type[LinearModel] = getattr(objectives, LOSSES[args.loss])
     objective = kind(A, _data.targets(y, args.loss, args.positive), intercept=args.intercept)
     objective.feature_names = names

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 23  # bytes parsed at a time: bounds the temporary arrays to a few times this size
 _MAX_INDEX = 2**31 - 1  # columns are stored as 32-bit numbers
 _COMMENT = re.compile(rb"#[^\n]*")
+_ZERO_INDEX = re.compile(rb"^[^#\n]*[ \t]0+:", re.MULTILINE)  # not in a comment
 _NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _ALLOWED = b"0123456789+-.eE: \t\n\v\f\r"
 _COLON_TO_SPACE = bytes.maketrans(b":", b" ")
@@ -39,10 +40,6 @@ class _Rows(NamedTuple):
     lengths: npt.NDArray[np.int64]
     columns: npt.NDArray[np.int32]
     values: Floats
-
-
-_ZERO_INDEX = re.compile(rb"[ \t]0+:")
-"""In LIBSVM text whose indices begin with 0."""
 
 
 def read_libsvm(
@@ -86,6 +83,11 @@ def read_libsvm(
     return parse_libsvm(decompress(data, name), name, n_features, zero_based)
 
 
+def counts_from_zero(text: bytes) -> bool:
+    """Whether the index 0 occurs in LIBSVM text."""
+    return _ZERO_INDEX.search(text) is not None
+
+
 def parse_libsvm(
     text: bytes, name: str, n_features: int | None, zero_based: bool | None = False
 ) -> tuple[sp.csr_array, Floats]:
@@ -93,7 +95,7 @@ def parse_libsvm(
     import scipy.sparse as sp
 
     if zero_based is None:
-        zero_based = _ZERO_INDEX.search(text) is not None
+        zero_based = counts_from_zero(text)
     first = 0 if zero_based else 1
     limit = _MAX_INDEX if n_features is None else positive_int(n_features, "n_features") - 1 + first
     if limit > _MAX_INDEX:

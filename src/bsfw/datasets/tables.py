@@ -60,7 +60,8 @@ def read_table(path: str | os.PathLike[str], label: str | None = None) -> Table:
     y = None if label is None else _labels(columns.pop(label))
     if not columns:
         raise ValueError(f"{path} has no features beside the label {label!r}.")
-    features = [_numbers(column, name, path) for name, column in columns.items()]
+    advice = "" if label else "; if it is the label, say so: --label {0}, or label={0!r} in Python"
+    features = [_numbers(column, name, path, advice.format(name)) for name, column in columns.items()]
     return Table(np.column_stack(features), y, tuple(columns))
 
 
@@ -121,12 +122,14 @@ def _converted(column: list[str]) -> npt.NDArray[Any]:
     return np.array([cell.strip() for cell in column])
 
 
-def _numbers(column: Any, name: str, path: Path) -> npt.NDArray[np.float64]:
+def _numbers(column: Any, name: str, path: Path, advice: str) -> npt.NDArray[np.float64]:
     try:
         return np.asarray(column, dtype=np.float64)
     except (TypeError, ValueError):
         bad = next((cell for cell in column if not _is_number(cell)), "")
-        raise ValueError(f"{path} has {bad!r} in the column {name!r}, which is no number; encode or drop it.") from None
+        raise ValueError(
+            f"{path} has {bad!r} in the column {name!r}, which is no number; encode or drop it{advice}."
+        ) from None
 
 
 def _is_number(cell: Any) -> bool:
