@@ -121,10 +121,10 @@ def test_samples_average_to_the_gradient_and_batches_to_their_samples(n, rank, r
 
 def test_blocks_of_inputs_and_pieces_of_batches_change_nothing(monkeypatch):
     whole = ProcessTomography.random(3, 0.1, rng=0, rank=2)
-    monkeypatch.setattr("bsfw.quantum.tomography._BLOCK", 1280)  # 20 inputs, 160 measurements: the last part is smaller
+    monkeypatch.setattr("bsfw.quantum.transforms._BLOCK", 1280)  # 20 inputs, 160 measurements: the last part is smaller
     parts = ProcessTomography.random(3, 0.1, rng=0, rank=2)
     x, batch = a_point(whole), np.arange(3, 13_824, 37)
-    assert len(parts._blocks) == 4
+    assert len(parts._transform.blocks) == 4
     assert parts.value(x) == pytest.approx(whole.value(x), rel=1e-13)
     np.testing.assert_allclose(parts.gradient(x), whole.gradient(x), rtol=1e-12)
     np.testing.assert_allclose(parts.batch_gradient(x, batch), whole.batch_gradient(x, batch), rtol=1e-12)

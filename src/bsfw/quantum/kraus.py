@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, converted, host, is_foreign, namespace
+from .._arrays import Array, host, is_foreign, namespace
 from . import channels, conversions, truths
 from .fidelity import process_fidelity
 from .measurements import Design, pauli_order
+from .transforms import PauliTransform, index_like
 
 
 class KrausVariable:
@@ -25,8 +26,7 @@ class KrausVariable:
     shape: tuple[int, int]
     truth: Array | None
     readout: list[Array] | None
-    _rows: Any
-    _partner: Any
+    _transform: PauliTransform
 
     @property
     def largest_rank(self) -> int:
@@ -79,8 +79,8 @@ class KrausVariable:
         xp, d = namespace(x), self.design.dimension
         rows = index_like(np.arange(d), x)
         # Row a of the diagonals holds M[c, c xor a] for all rows c.
-        diagonals = [matrix[rows[None, :], self._partner] for matrix in self._matrices(x)]
-        found = [(xp.conj(self._rows) @ diagonal[:, :, None]).reshape((-1,)) for diagonal in diagonals]
+        diagonals = [matrix[rows[None, :], self._transform.partner] for matrix in self._matrices(x)]
+        found = [(xp.conj(self._transform.rows) @ diagonal[:, :, None]).reshape((-1,)) for diagonal in diagonals]
         order = index_like(pauli_order(self.design.qubits), x)
         return xp.stack([column[order] for column in found], axis=1) / np.sqrt(d)
 
@@ -91,9 +91,9 @@ class KrausVariable:
         rows = index_like(np.arange(d)[:, None], U)
         matrices = []
         for k in range(self.rank):
-            diagonals = (U[back, k].reshape((d, 1, d)) @ self._rows)[:, 0]
+            diagonals = (U[back, k].reshape((d, 1, d)) @ self._transform.rows)[:, 0]
             # M[c, e] stands in row a = c xor e of the diagonals, at c.
-            matrices.append(diagonals[self._partner, rows] / np.sqrt(d))
+            matrices.append(diagonals[self._transform.partner, rows] / np.sqrt(d))
         return self._column(namespace(U).concat(matrices, axis=0) if is_foreign(U) else np.concatenate(matrices))
 
     def choi(self, x: Any, trace_preserving: bool = True) -> Any:
@@ -184,10 +184,3 @@ def checked_truth(truth: Any, design: Design) -> Array:
             f"the truth acts on dimension {kraus.shape[-1]}, but {design.qubits} qubits have {design.dimension}."
         )
     return kraus
-
-
-def index_like(indices: Array, like: Any) -> Any:
-    """Indices for arrays of the kind and device of `like`; of 32 bits, if they can be, for JAX may have no others."""
-    if not is_foreign(like):
-        return indices
-    return converted(indices, np.int32 if indices.max() < 2**31 else np.int64, like)

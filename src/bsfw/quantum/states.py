@@ -15,11 +15,11 @@ from . import conversions, truths
 from .counts import Record, read, readout_matrices
 from .fidelity import state_fidelity
 from .inversion import on_simplex, pauli_estimates
-from .kraus import index_like
 from .lines import LikelihoodLine, PolynomialLine
 from .losses import Likelihood, OutcomeSquares, quartic
 from .measurements import pauli_phases, walsh
 from .settling import Settled
+from .transforms import index_like
 
 LOSSES = ("likelihood", "least-squares")
 _QUBITS = 5

@@ -30,15 +30,12 @@ from ..objectives.base import Line, Objective
 from . import truths
 from .counts import Record, read, readout_matrices
 from .inversion import linear_inversion
-from .kraus import KrausVariable, checked_truth, index_like
+from .kraus import KrausVariable, checked_truth
 from .lines import PolynomialLine
 from .losses import OutcomeSquares, PauliSquares, quartic
-from .measurements import Design, pauli_rows
+from .measurements import Design
 from .settling import Settled
-
-_BLOCK, _FOREIGN_BLOCK = 2**14, 2**22
-"""Complex numbers in a temporary array: beyond, inputs are taken in blocks. NumPy's stay in the cache so (at 4 qubits
-twice as fast as all at once); PyTorch and JAX pay for each operation and may have a GPU to fill."""
+from .transforms import PauliTransform, index_like
 
 
 class ProcessTomography(KrausVariable, Objective):
@@ -157,9 +154,6 @@ class ProcessTomography(KrausVariable, Objective):
         if penalty is None:
             penalty = self._scale * (2.0 * size / d**3 if shots is None else float(shots.sum()) / (4 * d))
         self.penalty = float(penalty)
-        self._block = _FOREIGN_BLOCK if is_foreign(frequencies) else _BLOCK
-        width = max(16, self._block // (d * max(d, self.rank)))  # products with fewer columns are slow
-        self._blocks = [slice(start, start + width) for start in range(0, design.shape[0], width)]
         self._place()
 
     def _place(self) -> None:
@@ -177,16 +171,8 @@ class ProcessTomography(KrausVariable, Objective):
         else:
             counts = frequencies * self.shots[:, :, None]
             self.loss = OutcomeSquares(counts, design, put, self.readout, self._scale)
-        states, rows, masks = design.input_states(), pauli_rows(design.qubits), np.arange(d)
-        self._states, self._adjoint_states = put(states), put(states.conj().T)
-        self._rows = put(rows)
-        self._double_rows = put(2.0 * rows.transpose(0, 2, 1).copy())
-        self._partner = index_like(masks[:, None] ^ masks, self.frequencies)
-        # Where the products [a, c] stand in a density matrix, and the entries [c, e] of an operator in its rows [a, c].
-        self._entries = index_like(((masks[:, None] ^ masks) * d + masks).reshape(-1), self.frequencies)
-        self._places = index_like(((masks[:, None] ^ masks) * d + masks[:, None]).reshape(-1), self.frequencies)
+        self._transform = PauliTransform(design, self.rank, put, self.frequencies)
         self._identity = put(np.eye(d, dtype=complex))
-        self._one = put(np.ones(1, dtype=complex))
 
     # Where problems come from.
 
@@ -384,57 +370,22 @@ class ProcessTomography(KrausVariable, Objective):
 
     # The objective.
 
-    def _outputs(self, stacked: Any, at: slice) -> Any:
-        """M_k psi of a block of inputs: (d, inputs) for rank 1, else (inputs, d, r)."""
-        outputs = stacked @ (self._states if len(self._blocks) == 1 else self._states[:, at])
-        if self.rank == 1:
-            return outputs
-        split = outputs.reshape((self.rank, self.design.dimension, outputs.shape[1]))
-        return namespace(outputs).moveaxis(split, (0, 1, 2), (2, 1, 0))
-
-    def _means(self, v: Any, w: Any = None) -> Any:
-        """s_(a,b) = sum_c conj(v_c) t[a, b, c] v_(c xor a), summed over the outputs v of all Kraus operators.
-
-        With w the derivative along it. Real, but left complex: taking the real part would only cost, and PyTorch
-        multiplies no real with complex matrices. Several Kraus operators go through the density matrices of outputs.
-        """
-        xp, d = namespace(v), self.design.dimension
-        if self.rank == 1:
-            if w is None:
-                return self._rows @ (xp.conj(v) * v[self._partner])
-            return self._rows @ (xp.conj(v) * w[self._partner] + xp.conj(w) * v[self._partner])
-        rho = v @ xp.conj(xp.moveaxis(v if w is None else w, 1, 2))
-        if w is not None:
-            rho = rho + xp.conj(xp.moveaxis(rho, 1, 2))
-        products = xp.moveaxis(rho.reshape((-1, d * d))[:, self._entries], 0, 1)
-        return self._rows @ products.reshape((d, d, -1))
-
-    def _pulled(self, slope: Any, v: Any, at: slice) -> Any:
-        """Gradient by the stacked Kraus operators: sum_i Y_i M_k psi_i psi_i^H with Y_i = 2 sum_P slope_P P."""
-        xp, d = namespace(v), self.design.dimension
-        operators = self._double_rows @ (slope * self._one)  # row c of Y_i has slope t in column c xor a
-        adjoint = self._adjoint_states if len(self._blocks) == 1 else self._adjoint_states[at]
-        if self.rank == 1:
-            return (operators * v[self._partner]).sum(axis=0) @ adjoint
-        whole = xp.moveaxis(operators.reshape((d * d, -1))[self._places], 0, 1).reshape((-1, d, d))
-        return xp.moveaxis(whole @ v, (0, 1, 2), (2, 1, 0)).reshape((self.rank * d, -1)) @ adjoint
-
     def _excess(self, stacked: Any) -> Any:
         """sum_k M_k^H M_k - I."""
         return namespace(stacked).conj(stacked).T @ stacked - self._identity
 
     def _value(self, x: Any) -> float:
-        stacked, xp = self._stacked(x), namespace(x)
-        total = sum(float(self.loss.value(self._means(self._outputs(stacked, at)), at)) for at in self._blocks)
+        stacked, xp, by = self._stacked(x), namespace(x), self._transform
+        total = sum(float(self.loss.value(by.means(by.outputs(stacked, at)), at)) for at in by.blocks)
         excess = self._excess(stacked)
         return total + self.loss.rest + self.penalty * float((xp.real(excess) ** 2 + xp.imag(excess) ** 2).sum())
 
     def _gradient(self, x: Any) -> Any:
-        stacked = self._stacked(x)
+        stacked, by = self._stacked(x), self._transform
         gradient = self._penalty_gradient(stacked)
-        for at in self._blocks:
-            v = self._outputs(stacked, at)
-            gradient = gradient + self._pulled(self.loss.slope(self._means(v), at), v, at)
+        for at in by.blocks:
+            v = by.outputs(stacked, at)
+            gradient = gradient + by.pulled(self.loss.slope(by.means(v), at), v, at)
         return self._column(gradient)
 
     def _penalty_gradient(self, stacked: Any) -> Any:
@@ -443,16 +394,16 @@ class ProcessTomography(KrausVariable, Objective):
     def along(self, x: Any, direction: Any) -> Line:
         """f along a line: a quartic, exactly. Costs about two gradients, counted as one function value."""
         self.counts.function_values += 1
-        xp, X, H = namespace(x), self._stacked(x), self._stacked(direction)
+        xp, by, X, H = namespace(x), self._transform, self._stacked(x), self._stacked(direction)
         cross = xp.conj(X).T @ H
         excess = self._excess(X), cross + xp.conj(cross).T, xp.conj(H).T @ H
         total = np.zeros(5)
         total[0] = self.loss.rest
         for part in (xp.real, xp.imag):
             total += quartic(tuple(part(term) for term in excess), 2.0 * self.penalty)
-        for at in self._blocks:
-            v, w = self._outputs(X, at), self._outputs(H, at)
-            total += self.loss.quartic((self._means(v), self._means(v, w), self._means(w)), at)
+        for at in by.blocks:
+            v, w = by.outputs(X, at), by.outputs(H, at)
+            total += self.loss.quartic((by.means(v), by.means(v, w), by.means(w)), at)
         return PolynomialLine(total)
 
     # Batches of measurements.
@@ -468,9 +419,9 @@ class ProcessTomography(KrausVariable, Objective):
         """
         xp, d = namespace(matrices[0]), self.design.dimension
         inputs, effects = np.divmod(host(batch), self._effects.shape[0])
-        outputs, states = [(matrix @ self._states).T for matrix in matrices], self._states.T
+        outputs, states = [(matrix @ self._transform.states).T for matrix in matrices], self._transform.states.T
         frequencies = self.frequencies.reshape((-1,))
-        width = self._block // d
+        width = self._transform.block // d
         for start in range(0, len(inputs), width):
             piece = slice(start, start + width)
             at, where = index_like(inputs[piece], self.frequencies), index_like(effects[piece], self.frequencies)
