@@ -83,6 +83,7 @@ def test_what_needs_the_extra_says_so(code, what, monkeypatch):
 @pytest.mark.parametrize(
     "command",
     [
+        "",
         "demo",
         "solve mushrooms --loss logistic --constraint l1 --radius 5",
         "datasets",

@@ -31,10 +31,11 @@ examples:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments (default: those of the process) and return its exit code."""
     try:
-        args = _parser().parse_args(argv)
-        if lacking := missing():
+        asks_for_help = {"-h", "--help", "--version"} & set(sys.argv[1:] if argv is None else argv)
+        if not asks_for_help and (lacking := missing()):
             print(f"bsfw: the command needs {', '.join(lacking)}: pip install 'bsfw[cli]'", file=sys.stderr)
             return 2
+        args = _parser().parse_args(argv)
         code: int = args.run(args)
         sys.stdout.flush()
     except BrokenPipeError:

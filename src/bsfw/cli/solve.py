@@ -7,7 +7,7 @@ import signal
 import sys
 import textwrap
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,24 +58,22 @@ input, 3 if --gap-tol was not reached, 130 for Ctrl-C or SIGTERM.
 def add_parser(subparsers: Any) -> None:
     from bsfw.decays import DECAYS
     from bsfw.estimators import ESTIMATORS
-    from bsfw.phases import END_PHASES
     from bsfw.plan import METHODS
     from bsfw.steps import STEPS
 
-    decays, steps = ("auto", *DECAYS), ("auto", *STEPS)
-    tables: dict[str, Iterable[str]] = {
-        "LOSS": LOSSES,
+    names: dict[str, Sequence[str]] = {
+        "LOSS": tuple(LOSSES),
         "SET": CONSTRAINTS,
         "METHOD": ("auto", *METHODS),
-        "ESTIMATOR": ESTIMATORS,
-        "DECAY": decays,
-        "STEP": steps,
+        "ESTIMATOR": tuple(ESTIMATORS),
+        "DECAY": ("auto", *DECAYS),
+        "STEP": ("auto", *STEPS),
     }
     parser = subparsers.add_parser(
         "solve",
         help="fit a linear model to a table or a LIBSVM file over a constraint set",
         description=_DESCRIPTION,
-        epilog="names:\n" + "\n".join(_names(kind, names) for kind, names in tables.items()) + "\n\n" + _EPILOG,
+        epilog="names:\n" + "\n".join(_names(kind, known) for kind, known in names.items()) + "\n\n" + _EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -85,10 +83,16 @@ def add_parser(subparsers: Any) -> None:
         help="a table with a header (.csv, .tsv, .parquet), a LIBSVM file (plain, .xz, .bz2 or .gz), or the name of a "
         "known data set (see 'bsfw datasets')",
     )
+    _add_problem(parser.add_argument_group("problem").add_argument, names)
+    _add_method(parser.add_argument_group("method").add_argument, names)
+    _add_end(parser.add_argument_group("end of the run").add_argument)
+    _add_output(parser.add_argument_group("output").add_argument)
+    parser.set_defaults(run=run)
 
-    add = parser.add_argument_group("problem").add_argument
-    add("--loss", required=True, choices=LOSSES, metavar="LOSS", help="of a sample; names below")
-    add("--constraint", required=True, choices=CONSTRAINTS, metavar="SET", help="where x lives; names below")
+
+def _add_problem(add: Callable[..., Any], names: dict[str, Sequence[str]]) -> None:
+    add("--loss", required=True, choices=names["LOSS"], metavar="LOSS", help="of a sample; names below")
+    add("--constraint", required=True, choices=names["SET"], metavar="SET", help="where x lives; names below")
     add("--radius", required=True, type=float, metavar="R", help="of the set")
     add("--k", type=arguments.count, metavar="K", help="number of nonzeros of a k-sparse vertex")
     add("--label", metavar="NAME", help="the column of a table that is the label; the others are features")
@@ -96,11 +100,14 @@ def add_parser(subparsers: Any) -> None:
     add("--positive", metavar="LABEL", help="count this label as positive and all others as negative")
     add("--intercept", action="store_true", help="add a free intercept, which the constraint does not bind")
 
-    add = parser.add_argument_group("method").add_argument
+
+def _add_method(add: Callable[..., Any], names: dict[str, Sequence[str]]) -> None:
+    from bsfw.phases import END_PHASES
+
     add(
         "--method",
         default="auto",
-        choices=("auto", *METHODS),
+        choices=names["METHOD"],
         metavar="METHOD",
         help="how directions are chosen (default: the best that fits; with an estimator boosted, the paper's)",
     )
@@ -113,7 +120,7 @@ def add_parser(subparsers: Any) -> None:
     add(
         "--estimator",
         default="full",
-        choices=ESTIMATORS,
+        choices=names["ESTIMATOR"],
         metavar="ESTIMATOR",
         help="of the gradient (default: %(default)s, the exact one)",
     )
@@ -142,16 +149,18 @@ def add_parser(subparsers: Any) -> None:
         metavar="D",
         help="delta, the alignment that a boosting round must gain (default: %(default)s)",
     )
-    add("--decay", default="auto", choices=decays, metavar="DECAY", help="of the step (default: by theorem)")
-    add("--step", default="auto", choices=steps, metavar="STEP", help="rule (default: the paper's)")
+    add("--decay", default="auto", choices=names["DECAY"], metavar="DECAY", help="of the step (default: by theorem)")
+    add("--step", default="auto", choices=names["STEP"], metavar="STEP", help="rule (default: the paper's)")
     add("--seed", type=arguments.seed, default=0, metavar="S", help="of the random draws (default: %(default)s)")
 
-    add = parser.add_argument_group("end of the run").add_argument
+
+def _add_end(add: Callable[..., Any]) -> None:
     add("--iterations", type=arguments.count, metavar="N", help=f"at most (default: {MAX_ITER})")
     add("--seconds", type=float, metavar="S", help="in the algorithm at most")
     add("--gap-tol", type=float, metavar="G", help="stop when the exact Frank-Wolfe gap is at most this")
 
-    add = parser.add_argument_group("output").add_argument
+
+def _add_output(add: Callable[..., Any]) -> None:
     add("--out", type=Path, metavar="NPZ", help="the model, for 'bsfw predict' and bsfw.load_model")
     add("--force", action="store_true", help="replace the files of --out, --trace and --plot if there are any")
     add("--trace", type=Path, metavar="FILE", help="the recorded iterations, as .csv or .npz")
@@ -170,7 +179,6 @@ def add_parser(subparsers: Any) -> None:
         help="iterations between two checkpoints (default: a tenth of all)",
     )
     add("--quiet", action="store_true", help="no progress line on stderr")
-    parser.set_defaults(run=run)
 
 
 def _names(kind: str, names: Iterable[str]) -> str:
