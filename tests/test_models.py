@@ -114,7 +114,7 @@ def test_damaged_models_and_wrong_data_are_refused(tmp_path: Path) -> None:
         {"coef": np.full(4, np.nan)},
         {"classes": np.array(["a", "b", "c"])},
         {"meta": np.array("{}")},
-        {"meta": np.array(json.dumps({**meta, "link": "probit"}))},
+        {"meta": np.array(json.dumps({**meta, "link": "cauchit"}))},
         {"intercept": np.zeros(3)},
     ):
         np.savez(path, **{**contents, **change})

@@ -62,13 +62,16 @@ from .models import load_model as load_model
 from .objectives import Counts as Counts
 from .objectives import Function as Function
 from .objectives import Huber as Huber
+from .objectives import LeakySquared as LeakySquared
 from .objectives import LeastSquares as LeastSquares
+from .objectives import LinearDynamics as LinearDynamics
 from .objectives import LinearModel as LinearModel
 from .objectives import LinkCosts as LinkCosts
 from .objectives import Logistic as Logistic
 from .objectives import MatrixCompletion as MatrixCompletion
 from .objectives import Multinomial as Multinomial
 from .objectives import Objective as Objective
+from .objectives import ProbitSquared as ProbitSquared
 from .objectives import Quadratic as Quadratic
 from .objectives import SigmoidSquared as SigmoidSquared
 from .objectives import Tukey as Tukey

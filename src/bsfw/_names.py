@@ -14,6 +14,8 @@ LOSSES = {
     "huber": "Huber",
     "tukey": "Tukey",
     "sigmoid-squared": "SigmoidSquared",
+    "probit-squared": "ProbitSquared",
+    "leaky-squared": "LeakySquared",
     "multinomial": "Multinomial",
 }
 """Losses of linear models."""

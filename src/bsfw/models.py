@@ -14,10 +14,11 @@ from ._arrays import Array, is_foreign
 from ._files import atomic_write, read_npz
 from .objectives import _checks
 from .objectives.linear_model import LinearModel
+from .objectives.links import leaky
 from .results import Result
 
 FORMAT = "bsfw model 2"
-LINKS = ("identity", "logistic", "softmax")
+LINKS = ("identity", "logistic", "probit", "leaky", "softmax")
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +31,10 @@ class Model:
         x.
     intercept : float or array, (classes,)
         b; zero if the objective had none.
-    link : {"identity", "logistic", "softmax"}
+    link : {"identity", "logistic", "probit", "leaky", "softmax"}
         From a margin to a prediction.
+    leak : float
+        Slope of the link "leaky" far below zero.
     classes : array or None
         The labels, in the order of the columns of `predict_proba`; None for a regression.
     feature_names : tuple of str
@@ -46,6 +49,7 @@ class Model:
     classes: Array | None = None
     feature_names: tuple[str, ...] = ()
     settings: dict[str, Any] = field(default_factory=dict)
+    leak: float = 1.0
 
     @classmethod
     def of(cls, objective: LinearModel, result: Result, settings: dict[str, Any] | None = None) -> Model:
@@ -59,6 +63,7 @@ class Model:
             classes=getattr(objective, "classes", None),
             feature_names=objective.feature_names,
             settings={"loss": type(objective).__name__} | (settings or {}),
+            leak=getattr(objective, "leak", 1.0),
         )
 
     def decision_function(self, A: Any) -> Array:
@@ -74,18 +79,25 @@ class Model:
         if self.link == "softmax":
             p = np.exp(z - z.max(axis=1, keepdims=True))
             return np.asarray(p / p.sum(axis=1, keepdims=True))
-        if self.link != "logistic":
+        if self.link not in ("logistic", "probit"):
             raise ValueError(f"the model of a {self.settings.get('loss', 'regression')} has no probabilities.")
-        e = np.exp(-np.abs(z))
-        p = np.where(z >= 0, 1.0, e) / (1.0 + e)
+        p = self._mean(z)
         return np.column_stack([1.0 - p, p])
 
     def predict(self, A: Any) -> Array:
         """The label of the most probable class, or for a regression the number that is expected."""
         z = self.decision_function(A)
         if self.classes is None:
-            return self.predict_proba(A)[:, 1] if self.link == "logistic" else z
+            return self._mean(z)
         return np.asarray(self.classes[z.argmax(axis=1) if z.ndim == 2 else (z > 0).astype(np.intp)])
+
+    def _mean(self, z: Array) -> Array:
+        """What is expected at these margins."""
+        from scipy.special import expit, ndtr
+
+        if self.link == "leaky":
+            return leaky(z, self.leak)
+        return np.asarray(expit(z) if self.link == "logistic" else ndtr(z) if self.link == "probit" else z)
 
     def _ordered(self, A: Any) -> Any:
         """A table's columns by name in the order of the model's features."""
@@ -101,7 +113,13 @@ class Model:
         """Write the model to an .npz file, whole or not at all; `load_model` reads it."""
         if Path(path).suffix != ".npz":
             raise ValueError(f"a model is an .npz file, got {Path(path).name!r}.")
-        meta = {"format": FORMAT, "link": self.link, "features": self.feature_names, "settings": self.settings}
+        meta = {
+            "format": FORMAT,
+            "link": self.link,
+            "leak": self.leak,
+            "features": self.feature_names,
+            "settings": self.settings,
+        }
         contents = {"coef": self.coef, "intercept": np.asarray(self.intercept)}
         if self.classes is not None:
             contents["classes"] = np.asarray(self.classes.tolist())  # text and numbers, no objects
@@ -127,12 +145,13 @@ def load_model(path: str | os.PathLike[str]) -> Model:
         known = meta["format"] == FORMAT and meta["link"] in LINKS
         coef, intercept, classes = contents["coef"], contents["intercept"], contents.get("classes")
         names = tuple(str(name) for name in meta["features"])
-        settings = dict(meta["settings"])
+        settings, leak = dict(meta["settings"]), float(meta.get("leak", 1.0))
     except (KeyError, TypeError, ValueError, RecursionError):
         raise ValueError(f"{path} is no bsfw model, or it is damaged.") from None
     columns = coef.shape[1] if coef.ndim == 2 else 2
     fits = (
         known
+        and 0.0 < leak <= 1.0
         and coef.ndim in (1, 2)
         and coef.dtype.kind == "f"
         and intercept.dtype.kind in "fi"
@@ -142,4 +161,4 @@ def load_model(path: str | os.PathLike[str]) -> Model:
     )
     if not (fits and np.isfinite(coef).all() and np.isfinite(intercept).all()):
         raise ValueError(f"{path} is no bsfw model, or it is damaged.")
-    return Model(coef, intercept if intercept.ndim else float(intercept), meta["link"], classes, names, settings)
+    return Model(coef, intercept if intercept.ndim else float(intercept), meta["link"], classes, names, settings, leak)

@@ -10,16 +10,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from bsfw.objectives import Counts, Huber, LeastSquares, Logistic, Multinomial, SigmoidSquared, Tukey
+from bsfw.objectives import (
+    Counts,
+    Huber,
+    LeakySquared,
+    LeastSquares,
+    Logistic,
+    Multinomial,
+    ProbitSquared,
+    SigmoidSquared,
+    Tukey,
+)
+from bsfw.objectives.links import SquaredLink
 
-LOSSES = [Logistic, LeastSquares, Huber, Tukey, SigmoidSquared, Multinomial]
+LOSSES = [Logistic, LeastSquares, Huber, Tukey, SigmoidSquared, ProbitSquared, LeakySquared, Multinomial]
 M, N, C = 23, 7, 3
 
 
 def targets(loss, rng, m=M):
     if loss is Logistic:
         return rng.choice([-1.0, 1.0], m)
-    if loss is SigmoidSquared:
+    if loss in (SigmoidSquared, ProbitSquared):
         return rng.random(m)
     if loss is Multinomial:
         return np.concatenate([np.arange(C), rng.integers(0, C, m - C)])
@@ -270,13 +281,14 @@ def test_capabilities_and_sizes(objective):
     assert objective.has_batches
     assert objective.has_partial_derivatives
     assert objective.n_samples == M
-    assert objective.quasar_rho == (None if isinstance(objective, Tukey | SigmoidSquared) else 1.0)
+    assert objective.quasar_rho == (None if isinstance(objective, Tukey | SquaredLink) else 1.0)
 
 
 @pytest.mark.parametrize("scale", [1e4, 1e100])
 def test_extreme_margins_give_finite_numbers_without_warnings(loss, sparse, scale):
     A = np.eye(4)[[0, 0, 1, 1, 2, 3]]
     y = {Logistic: [1, -1, 1, -1, 1, -1], SigmoidSquared: [0, 1, 0, 1, 0.5, 1], Multinomial: [0, 1, 2, 0, 1, 2]}
+    y[ProbitSquared] = y[SigmoidSquared]
     objective = loss(sp.csr_array(A) if sparse else A, y.get(loss, [1.0, -1.0, 0.0, 0.0, 1.0, 2.0]))
     x = np.zeros(objective.shape)
     x[0], x[1] = scale, -scale

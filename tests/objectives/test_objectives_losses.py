@@ -8,7 +8,16 @@ import sklearn.metrics
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bsfw.objectives import Huber, LeastSquares, Logistic, Multinomial, SigmoidSquared, Tukey
+from bsfw.objectives import (
+    Huber,
+    LeakySquared,
+    LeastSquares,
+    Logistic,
+    Multinomial,
+    ProbitSquared,
+    SigmoidSquared,
+    Tukey,
+)
 
 
 def at(loss, z, y, **parameters):
@@ -140,10 +149,11 @@ def test_value_and_derivative_are_continuous_at_the_threshold(loss, parameter, s
     np.testing.assert_allclose(inside, outside, atol=4 * h)
 
 
-@pytest.mark.parametrize("loss", [Logistic, LeastSquares, Huber, Tukey, SigmoidSquared])
+@pytest.mark.parametrize("loss", [Logistic, LeastSquares, Huber, Tukey, SigmoidSquared, ProbitSquared])
 def test_curvature_bound_holds_on_a_grid_and_is_attained(loss):
     z = np.linspace(-12, 12, 24001)
-    targets = {Logistic: [-1.0, 1.0], SigmoidSquared: np.linspace(0, 1, 21)}.get(loss, [0.0])
+    unit = np.linspace(0, 1, 21)
+    targets = {Logistic: [-1.0, 1.0], SigmoidSquared: unit, ProbitSquared: unit}.get(loss, [0.0])
     largest = 0.0
     for y in targets:
         objective = loss(np.ones((len(z), 1)), np.full(len(z), y))
@@ -202,7 +212,7 @@ def test_thresholds_must_be_positive(loss, name, bad):
         loss(np.eye(2), [0.0, 1.0], **{name: bad})
 
 
-@pytest.mark.parametrize("loss", [Tukey, SigmoidSquared])
+@pytest.mark.parametrize("loss", [Tukey, SigmoidSquared, ProbitSquared, LeakySquared])
 def test_quasar_convexity_is_what_the_user_states(loss):
     assert loss(np.eye(2), [0.0, 1.0]).quasar_rho is None
     assert loss(np.eye(2), [0.0, 1.0], quasar_rho=0.3).quasar_rho == 0.3

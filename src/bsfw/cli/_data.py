@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, NamedTuple
 
+UNIT_LOSSES = ("sigmoid-squared", "probit-squared")
+"""Losses whose targets lie in [0, 1]."""
+
 
 class Data(NamedTuple):
     """Features, labels (None if there are none), names of the features where they are known, and whether the indices
@@ -82,9 +85,9 @@ def targets(y: Any, loss: str, positive: str | None) -> Any:
         return y
     if np.asarray(y).dtype.kind not in "biuf":
         raise ValueError(f"the loss {loss} takes numbers, but the label holds text such as {found[0]!r}.")
-    if loss == "sigmoid-squared" and not (found[0] >= 0 and found[-1] <= 1):
+    if loss in UNIT_LOSSES and not (found[0] >= 0 and found[-1] <= 1):
         raise ValueError(
-            f"the loss sigmoid-squared takes targets in [0, 1], but the data holds {shown}; choose the label that "
+            f"the loss {loss} takes targets in [0, 1], but the data holds {shown}; choose the label that "
             f"counts as 1, for example --positive {_say(found[-1])}."
         )
     return y

@@ -300,7 +300,7 @@ def _check_options(args: argparse.Namespace) -> None:
         )
     if args.data.endswith((".csv", ".tsv", ".parquet")) and args.label is None:
         raise ValueError(f"{args.data} is a table: say which column is the label, with --label NAME.")
-    if args.positive is not None and args.loss not in ("logistic", "sigmoid-squared"):
+    if args.positive is not None and args.loss not in ("logistic", *_data.UNIT_LOSSES):
         raise ValueError(
             f"--positive makes two classes, but the loss {args.loss} takes the labels as they are; leave it out."
         )

@@ -84,10 +84,11 @@ BUILT_IN = (
     "when-to-boost",
     "movielens",
     "tomography",
+    "dynamics",
     "news20",
     "rcv1-small",
 )
-"""The files in ``specs/``, in the order of the paper; at the end those on data that the paper does not use."""
+"""The files in ``specs/``, in the order of the paper; at the end those that no figure of it shows."""
 
 STAND_INS = {"rcv1-like-synthetic": "rcv1", "ml-100k-like-synthetic": "movielens"}
 """What experiments are called whose data is all synthetic, and which they are then."""

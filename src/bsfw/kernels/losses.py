@@ -36,6 +36,16 @@ class SigmoidSquared(NamedTuple):
     """(sigma(z) - y)^2 / 2."""
 
 
+class ProbitSquared(NamedTuple):
+    """(Phi(z) - y)^2 / 2."""
+
+
+class LeakySquared(NamedTuple):
+    """(leak z + (1 - leak) log(1 + exp(z)) - y)^2 / 2."""
+
+    leak: float
+
+
 class Own(NamedTuple):
     """A user's: two functions of z and y, compiled by Numba."""
 
@@ -49,6 +59,8 @@ PER_LN_2, LN_2, LN_2_REST = 1.4426950408889634, 6.93147180369123816490e-01, 1.90
 """1 / ln 2, and ln 2 in two parts: multiples of the first are exact."""
 ROUNDED = 6755399441055744.0
 """1.5 * 2^52: a number of moderate size plus this has the nearest integer to it in its last bits."""
+ROOT_HALF, DENSITY = math.sqrt(0.5), 1.0 / math.sqrt(2.0 * math.pi)
+"""1 / sqrt 2, and the density of the normal distribution at zero."""
 BIAS, FRACTION_BITS = np.int64(1023), np.int64(52)
 """Of the exponent of a float."""
 C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / math.factorial(k) for k in range(3, 14))
@@ -89,12 +101,26 @@ def biweight(r, c):
     return 1.0 - (r / c) ** 2 if abs(r) < c else 0.0
 
 
+@kernel(forceinline=True)
+def normal(z):
+    """The distribution function of the normal distribution, with all digits in its lower tail."""
+    return 0.5 * math.erfc(-z * ROOT_HALF)
+
+
+@kernel(forceinline=True)
+def leaky(z, leak):
+    """A smooth leaky ReLU."""
+    return leak * z + (1.0 - leak) * logistic(-z)
+
+
 VALUES: dict[type, Callable[..., Any]] = {
     Logistic: lambda loss, z, y: logistic(y * z),
     LeastSquares: lambda loss, z, y: 0.5 * (z - y) * (z - y),
     Huber: lambda loss, z, y: min(abs(z - y), loss.delta) * (abs(z - y) - 0.5 * min(abs(z - y), loss.delta)),
     Tukey: lambda loss, z, y: loss.c * loss.c / 6.0 * (1.0 - biweight(z - y, loss.c) ** 3),
     SigmoidSquared: lambda loss, z, y: 0.5 * (sigmoid(z) - y) ** 2,
+    ProbitSquared: lambda loss, z, y: 0.5 * (normal(z) - y) ** 2,
+    LeakySquared: lambda loss, z, y: 0.5 * (leaky(z, loss.leak) - y) ** 2,
     Own: lambda loss, z, y: loss.phi(z, y),
 }
 _OPTIONS: Any = {**INLINED, "error_model": "numpy"}
@@ -104,12 +130,14 @@ SLOPES: dict[type, Callable[..., Any]] = {
     Huber: lambda loss, z, y: min(max(z - y, -loss.delta), loss.delta),
     Tukey: lambda loss, z, y: (z - y) * biweight(z - y, loss.c) ** 2,
     SigmoidSquared: lambda loss, z, y: (sigmoid(z) - y) * sigmoid(z) * sigmoid(-z),  # more digits than 1 - sigmoid(z)
+    ProbitSquared: lambda loss, z, y: (normal(z) - y) * DENSITY * math.exp(-0.5 * z * z),
+    LeakySquared: lambda loss, z, y: (leaky(z, loss.leak) - y) * (loss.leak + (1.0 - loss.leak) * sigmoid(z)),
     Own: lambda loss, z, y: loss.phi_prime(z, y),
 }
 
 
 def phi(loss: Any, z: Any, y: Any) -> Any:
-    """phi(z, y); the formulas are those of `bsfw.objectives.losses`."""
+    """phi(z, y); the formulas are those of `bsfw.objectives.losses` and `links`."""
 
 
 @overload(phi, jit_options=_OPTIONS)

@@ -2,10 +2,12 @@
 
 from .base import Counts, Line, Objective
 from .completion import MatrixCompletion
+from .dynamics import LinearDynamics
 from .function import Function
 from .linear_model import LinearModel
 from .link_costs import LinkCosts
-from .losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
+from .links import LeakySquared, ProbitSquared, SigmoidSquared
+from .losses import Huber, LeastSquares, Logistic, Tukey
 from .multinomial import Multinomial
 from .quadratic import Quadratic
 
@@ -13,14 +15,17 @@ __all__ = [
     "Counts",
     "Function",
     "Huber",
+    "LeakySquared",
     "LeastSquares",
     "Line",
+    "LinearDynamics",
     "LinearModel",
     "LinkCosts",
     "Logistic",
     "MatrixCompletion",
     "Multinomial",
     "Objective",
+    "ProbitSquared",
     "Quadratic",
     "SigmoidSquared",
     "Tukey",

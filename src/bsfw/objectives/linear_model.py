@@ -105,7 +105,8 @@ class LinearModel(Objective):
     shape: tuple[int, ...]
     n_samples: int
     link: ClassVar[str] = "identity"
-    """From a margin to a prediction: "identity", "logistic" (a probability) or "softmax" (one for each class)."""
+    """From a margin to a prediction: "identity", "logistic" or "probit" (a probability), "leaky", or "softmax" (a
+    probability for each class)."""
     _curvature: float
     """Largest |phi''| in z (for vector margins: spectral norm of the Hessian), over all z and the admitted y."""
 

@@ -116,8 +116,10 @@ def test_runs_equal_the_reference_on_every_set(name, rounds):
         lambda A, y: bsfw.Huber(A, 3 * y, delta=0.7),
         lambda A, y: bsfw.Tukey(A, 3 * y, c=2.0),
         lambda A, y: bsfw.SigmoidSquared(A, np.abs(np.sin(y))),
+        lambda A, y: bsfw.ProbitSquared(A, np.abs(np.sin(y))),
+        lambda A, y: bsfw.LeakySquared(A, y, leak=0.3),
     ],
-    ids=["logistic", "least squares", "huber", "tukey", "sigmoid"],
+    ids=["logistic", "least squares", "huber", "tukey", "sigmoid", "probit", "leaky"],
 )
 @pytest.mark.parametrize("estimator", [bsfw.SAGA(batch_size=9), bsfw.ZOJA(step=1e-4)], ids=lambda e: e.name)
 def test_runs_equal_the_reference_for_every_loss(make, estimator):

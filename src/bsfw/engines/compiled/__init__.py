@@ -9,7 +9,8 @@ from ...constraints.sparse_sets import GroupBall, KSparse
 from ...estimators import ESTIMATORS
 from ...objectives.base import Objective
 from ...objectives.linear_model import LinearModel
-from ...objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
+from ...objectives.links import LeakySquared, ProbitSquared, SigmoidSquared
+from ...objectives.losses import Huber, LeastSquares, Logistic, Tukey
 from ...plan import Plan
 from ...steps import ImageStep, LineSearch, PaperStep, ShortStep
 from ..base import Engine, Offer
@@ -28,7 +29,7 @@ def _refusal(plan: Plan) -> str | None:
 
 
 def _has_compiled_loss(objective: Objective) -> bool:
-    if type(objective) in (Logistic, LeastSquares, Huber, Tukey, SigmoidSquared):
+    if type(objective) in (Logistic, LeastSquares, Huber, Tukey, SigmoidSquared, ProbitSquared, LeakySquared):
         return True
     if not isinstance(objective, LinearModel) or len(objective.shape) != 1:
         return False

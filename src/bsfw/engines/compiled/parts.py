@@ -9,7 +9,8 @@ from ...estimators import JAGUAR, LSVRG, SAG, SAGA, SARAH, SEGA, ZOJA, FullGradi
 from ...kernels import losses, steps
 from ...kernels.estimators import coordinates, full, heavy_ball, lsvrg, sag, saga, sarah
 from ...objectives.linear_model import LinearModel
-from ...objectives.losses import Huber, LeastSquares, Logistic, SigmoidSquared, Tukey
+from ...objectives.links import LeakySquared, ProbitSquared, SigmoidSquared
+from ...objectives.losses import Huber, LeastSquares, Logistic, Tukey
 from ...steps import ImageStep, LineSearch, PaperStep, ShortStep
 
 LOSSES: dict[type, Callable[[Any], Any]] = {
@@ -18,6 +19,8 @@ LOSSES: dict[type, Callable[[Any], Any]] = {
     Huber: lambda objective: losses.Huber(float(objective.delta)),
     Tukey: lambda objective: losses.Tukey(float(objective.c)),
     SigmoidSquared: lambda objective: losses.SigmoidSquared(),
+    ProbitSquared: lambda objective: losses.ProbitSquared(),
+    LeakySquared: lambda objective: losses.LeakySquared(float(objective.leak)),
 }
 ESTIMATES: dict[type, Any] = {
     FullGradient: full.estimate,

@@ -11,6 +11,8 @@ plane             a quadratic over the polygon with these ``corners``, in order;
                   scatter by ``spread`` (1)
 tomography        a Haar-random unitary on ``qubits`` (3), measured with Gaussian ``noise``; ``radius`` of the spectral
                   ball; ``penalty`` (0.05); ``reduction`` ("sum" or "mean")
+dynamics          a random stable system of this ``order``, with ||a||_1 = ``radius`` (0.5), to be found again from
+                  ``samples`` sequences of ``length`` outputs with Gaussian ``noise`` (0)
 completion        ``data``: ratings of `bsfw.datasets`, or "movielens", which is ml-100k if its file is here and else a
                   synthetic stand-in; ``loss`` ("bounded"); ``radius`` of the nuclear ball
 ================  =====================================================================================================
@@ -32,6 +34,7 @@ import numpy as np
 from ..schema import checked, known
 from .base import Problem, ProblemSpec
 from .completion import Completion
+from .dynamics import Dynamics
 from .least_squares import GaussianLeastSquares
 from .linear_model import LinearModel
 from .plane import Plane
@@ -39,7 +42,7 @@ from .tomography import Tomography
 
 __all__ = ["PROBLEMS", "AnyProblem", "Problem", "ProblemSpec", "build", "resolve", "streams", "to_download"]
 
-AnyProblem = LinearModel | GaussianLeastSquares | Plane | Tomography | Completion
+AnyProblem = LinearModel | GaussianLeastSquares | Plane | Tomography | Completion | Dynamics
 
 PROBLEMS: dict[str, type[AnyProblem]] = {
     "linear-model": LinearModel,
@@ -47,6 +50,7 @@ PROBLEMS: dict[str, type[AnyProblem]] = {
     "plane": Plane,
     "tomography": Tomography,
     "completion": Completion,
+    "dynamics": Dynamics,
 }
 """By the name in ``kind = "..."``."""
 
