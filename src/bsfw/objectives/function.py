@@ -52,6 +52,9 @@ class Function(Objective):
         Without `jac`, the full gradient is that of the batch of all samples.
     partial : callable, optional
         ``partial(x, coordinates)``, the partial derivatives at flat coordinates.
+    hessp : callable, optional
+        ``hessp(x, p)``, the Hessian at x times p, both of the shape of x; the corrective method makes use of it for
+        convex f. Without it that method learns the curvature from gradients, by L-BFGS.
     quasar_rho : float, optional
         rho in ]0, 1] if f is rho-quasar-convex, 1.0 if convex; None stands for nonconvex.
     smoothness : float, optional
@@ -72,18 +75,25 @@ class Function(Objective):
         n_samples: int | None = None,
         batch_jac: Callable[[Array, Array], Any] | None = None,
         partial: Callable[[Array, Array], Any] | None = None,
+        hessp: Callable[[Array, Array], Any] | None = None,
         quasar_rho: float | None = None,
         smoothness: float | None = None,
         like: Any = None,
     ) -> None:
         super().__init__()
-        for name, given in (("fun", fun), ("jac", jac), ("batch_jac", batch_jac), ("partial", partial)):
+        for name, given in (
+            ("fun", fun),
+            ("jac", jac),
+            ("batch_jac", batch_jac),
+            ("partial", partial),
+            ("hessp", hessp),
+        ):
             if not callable(given) and (given is not None or name == "fun"):
                 raise TypeError(f"{name} must be a function, got {shown(given)}.")
         if (batch_jac is None) != (n_samples is None):
             missing = "n_samples" if n_samples is None else "batch_jac"
             raise ValueError(f"a finite sum needs both n_samples and batch_jac, but {missing} is missing; give it too.")
-        self.fun, self.jac, self.batch_jac, self.partial = fun, jac, batch_jac, partial
+        self.fun, self.jac, self.batch_jac, self.partial, self.hessp = fun, jac, batch_jac, partial, hessp
         if shape is not None:
             self.shape = _checks.shape(shape)
         self.like = like if like is None or is_foreign(like) else plain(like, "like")
@@ -110,6 +120,10 @@ class Function(Objective):
     def has_partial_derivatives(self) -> bool:
         return self.partial is not None
 
+    @property
+    def has_hessian_product(self) -> bool:
+        return self.hessp is not None
+
     def _value(self, x: Array) -> float:
         value = detached(self.fun(x))
         array = value if is_foreign(value) else np.asarray(value)
@@ -129,6 +143,11 @@ class Function(Objective):
     def _batch_gradient(self, x: Array, batch: Array) -> Array:
         assert self.batch_jac is not None
         return self._checked(self.batch_jac(x, batch), x, x.shape, "batch_jac")
+
+    def _hessian_product(self, x: Array, direction: Array) -> Array:
+        if self.hessp is None:
+            raise ValueError("this Function has no products with its Hessian; give hessp.")
+        return self._checked(self.hessp(x, direction), x, x.shape, "hessp")
 
     def _partial_derivatives(self, x: Array, coordinates: Array) -> Array:
         if self.partial is None:

@@ -7,8 +7,10 @@ first-order direction slows down. Every iterate is a convex combination of feasi
 from __future__ import annotations
 
 from ... import kernels
+from ..._arrays import is_foreign
 from ...constraints.balls import L1Ball
 from ...constraints.simplex import Simplex
+from ...objectives.completion import MatrixCompletion
 from ...objectives.linear_model import LinearModel
 from ...plan import Plan
 from ..base import Engine, Offer
@@ -16,10 +18,11 @@ from ..base import Engine, Offer
 
 def _refusal(plan: Plan) -> str | None:
     objective = plan.objective
-    if not isinstance(objective, LinearModel):
+    if not objective.has_gradient or isinstance(objective, MatrixCompletion) or is_foreign(objective.like):
         return (
-            "the corrective method needs a linear model, such as Logistic or Multinomial, but the objective is "
-            f"{type(objective).__name__}; use method='boosted' alone."
+            "the corrective method needs an objective with a gradient on NumPy arrays, such as Logistic, Quadratic or "
+            f"Function, and has one of its own for MatrixCompletion over a NuclearBall, but the objective is "
+            f"{type(objective).__name__} over {plan.constraint!r}; use method='boosted'."
         )
     if not kernels.available():
         return "the corrective method needs compiled code, but NUMBA_DISABLE_JIT switches Numba off."
@@ -27,7 +30,8 @@ def _refusal(plan: Plan) -> str | None:
 
 
 def _one_hot_refusal(plan: Plan) -> str | None:
-    if type(plan.constraint) not in (L1Ball, Simplex) or not hasattr(plan.objective, "A"):
+    linear = isinstance(plan.objective, LinearModel) and hasattr(plan.objective, "A")
+    if type(plan.constraint) not in (L1Ball, Simplex) or not linear:
         return "the corrective engine on coordinates needs an L1Ball or a Simplex, and a linear model with a matrix A."
     return _refusal(plan)
 

@@ -7,22 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from ..._arrays import Array
+from ..._arrays import Array, inner, kind
 from ...active_set import ActiveSet, as_atom
 from ...boosting import Direction
 from ...objectives.linear_model import LinearModel
-from ...objectives.multinomial import Multinomial
 from ...plan import Plan
 from ...state import State
 from ...steps import Move
 from ..base import Engine
 from ..starts import start_on_arrays
-from .classes import DenseClasses
 from .correction import Corrector, Region
 from .engine import LEAST_ROUNDS, MIN_GAIN
-from .images import DenseImages, Images
+from .functions import Smooth
 from .oracle import FINE, InMemory
-from .outer import Point, outer_of
+from .outer import Outer, Point, outer_of
 
 
 class HullEngine(Engine):
@@ -41,41 +39,48 @@ class HullEngine(Engine):
 
     def __init__(self, plan: Plan, state: State) -> None:
         super().__init__(plan, state)
-        assert isinstance(plan.objective, LinearModel)
         self.f = self.objective = plan.objective  # F keeps the intercept
-        self.outer = outer_of(self.objective)
+        linear = isinstance(self.objective, LinearModel)
+        self.outer: Outer = outer_of(self.objective) if linear else Smooth(self.objective, plan.shape)
         self.corrector = Corrector(Region(signed=False, equal=True, radius=1.0))
         self.rounds = plan.constraint.suggested_rounds
         self.active: ActiveSet | None = None
-        self._x = np.asarray(state.x, dtype=np.float64)
+        self._x = np.asarray(state.x, dtype=np.result_type(self.objective.dtype, np.float64))
         self._by_key: dict[str, Array] = {}
-        self._images = self._stacked([self.outer.image(self._x)])
+        self._images = self.outer.stack([""], [self.outer.image(self._x)])
         if "active.weights" in state.memory:
             self.active = ActiveSet.from_arrays(state.memory)
             self.outer.restore(state.memory)
             self._renew()
         self._point: Point | None = None
-        self._value = math.nan
+        self._scale = math.nan
         self._g = np.empty(0)
 
     @classmethod
     def start(cls, plan: Plan, x0: Any, rng: np.random.Generator) -> State:
         """At the origin itself if that lies in C."""
-        return start_on_arrays(plan, x0, rng, at_origin=True)
+        state = start_on_arrays(plan, x0, rng, at_origin=True)
+        if not isinstance(state.x, np.ndarray):
+            raise ValueError(
+                f"the corrective method works on NumPy arrays, but x0 is one of {kind(state.x)}; give the problem as "
+                "NumPy arrays, or use method='boosted'."
+            )
+        return state
 
     def _look(self, state: State) -> Direction | None:
         """Full gradient, exact gap and Boost."""
         weights = np.ones(1) if self.active is None else self.active.weights
         self._point = InMemory(self.outer, self._images).point(weights)
-        self._value = self.outer.value(self._point.z)
         self._g = self.outer.gradient(self._point.slopes)
         if not np.isfinite(self._g).all():
             return None
+        # f may be zero or less: what counts is the size of the numbers that it is made of.
+        self._scale = max(abs(self.outer.value(self._point.z)), abs(inner(self._g, self._x)))
         rounds = min(self.rounds, max(LEAST_ROUNDS, len(weights)))
         direction = self.plan.constraint.boost(self._g, self._x, rounds, MIN_GAIN)
         state.lmo_calls += direction.rounds
         if self.active is None:
-            self.active = ActiveSet(self.plan.shape)
+            self.active = ActiveSet(self.plan.shape, self._x.dtype)
             self.active.add(as_atom(self._x, direction.vertex), 1.0)
         return direction
 
@@ -87,9 +92,9 @@ class HullEngine(Engine):
         self._renew()
         start = Point(self.active.weights, self._point.z, self._point.slopes)
         g = self._images.adjoint(start.slopes)
-        oracle = InMemory(self.outer, self._images, direction.gap <= FINE * self._value)
+        oracle = InMemory(self.outer, self._images, direction.gap <= FINE * self._scale)
         point, length = self.corrector.correct(
-            oracle, np.ones(len(self.active)), start, g, direction.gap, self._value
+            oracle, np.ones(len(self.active)), start, g, direction.gap, self._scale
         )  # fmt: skip
         self.active.weights = point.x.copy()
         self.active.tidy()
@@ -112,20 +117,14 @@ class HullEngine(Engine):
         """Fields of the result: the active set. A set without a radius has no multiplier."""
         return {"active_set": self.active}
 
-    def _stacked(self, images: list[Array]) -> Images:
-        columns = np.column_stack(images)
-        if isinstance(self.objective, Multinomial):
-            return DenseClasses(columns.reshape(self.outer.m, -1, len(images)))
-        return DenseImages(columns)
-
     def _renew(self) -> None:
         """x and the images of the atoms, in their order; those that are known are not computed again."""
         assert self.active is not None
         self._by_key = {
             key: self._by_key[key]
             if key in self._by_key
-            else self.outer.image(self.active.atom(position).dense(np.float64))
+            else self.outer.image(self.active.atom(position).dense(self._x.dtype))
             for position, key in enumerate(self.active.keys)
         }
-        self._images = self._stacked(list(self._by_key.values()))
+        self._images = self.outer.stack(list(self._by_key), list(self._by_key.values()))
         self._x = self.active.point()

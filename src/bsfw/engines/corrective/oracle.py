@@ -117,6 +117,7 @@ class InMemory(Oracle[Point]):
     ) -> tuple[Point, float, Any]:
         change = self.outer.follow(self.B.times(target - point.x), model.of)
         found, length, secant = self._search(point, target, change, slope, trusted)
+        self.outer.learn(point, found)
         return self.outer.refitted(found), length, secant
 
     def _search(

@@ -14,8 +14,8 @@ import numpy as np
 from ..._arrays import Array
 from ...objectives.linear_model import LinearModel
 from ...objectives.multinomial import Multinomial
-from .classes import Shares
-from .images import Images
+from .classes import DenseClasses, Shares
+from .images import DenseImages, Images
 
 FLOOR = 1e-6
 """Least curvature of a sample, relative to the largest: the model stays bounded where a loss is flat."""
@@ -80,6 +80,13 @@ class Outer(ABC):
     def follow(self, change: Array, model: Any) -> Array:
         """`change` of the image with that of the intercept, as the model has it."""
         return change
+
+    def stack(self, keys: list[str], images: list[Array]) -> Images:
+        """The images of atoms with these names as columns."""
+        return DenseImages(np.column_stack(images))
+
+    def learn(self, before: Point, after: Point) -> None:  # noqa: B027  # most models need no history
+        """Take note of a step, from which the next model may profit."""
 
     def fitted(self, z: Array) -> Array:
         """z with the best intercept, if there is one: slopes then sum to zero."""
@@ -195,6 +202,9 @@ class Softmax(Samples):
             gram -= coupling @ self._by_intercept(model, coupling.T)
         return gram
 
+    def stack(self, keys: list[str], images: list[Array]) -> Images:
+        return DenseClasses(np.column_stack(images).reshape(self.m, -1, len(images)))
+
     def secant(self, change: Array, turned: Array) -> Any:
         return True
 
@@ -227,5 +237,5 @@ def _forces(model: Shares, margins: Array) -> Array:
 
 
 def outer_of(objective: Any) -> Samples:
-    """F of an objective."""
+    """F of a linear model."""
     return Softmax(objective) if isinstance(objective, Multinomial) else Samples(objective)
