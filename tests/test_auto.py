@@ -26,7 +26,20 @@ CASES: dict[str, tuple[Any, Any, str]] = {
     "linear model, l1": (bsfw.Logistic(*data()), bsfw.L1Ball(4.0), "corrective"),
     "linear model, polytope": (bsfw.Logistic(*data()), bsfw.KSparse(3, 2.0), "corrective"),
     "linear model, curved": (bsfw.Logistic(*data()), bsfw.L2Ball(4.0), "boosted"),
-    "quadratic, polytope": (bsfw.Quadratic(np.diag(np.arange(1.0, 9)), np.ones(8)), bsfw.Simplex(), "blended-pairwise"),
+    "linear model, groups": (
+        bsfw.Logistic(*data()), bsfw.GroupBall(np.arange(30).reshape(10, 3), 2.0), "corrective",
+    ),
+    "quadratic, polytope": (bsfw.Quadratic(np.diag(np.arange(1.0, 9)), np.ones(8)), bsfw.Simplex(), "corrective"),
+    "nonconvex quadratic": (
+        bsfw.Quadratic(np.diag(np.arange(-1.0, 7)), np.ones(8)), bsfw.L1Ball(1.0), "blended-pairwise",
+    ),
+    "convex function, polytope": (
+        bsfw.Function(quartic, lambda x: 4 * (x - 1.0) ** 3, shape=(5,), quasar_rho=1.0), bsfw.KSparse(2, 0.5),
+        "corrective",
+    ),
+    "nonconvex function, polytope": (
+        bsfw.Function(quartic, lambda x: 4 * (x - 1.0) ** 3, shape=(5,)), bsfw.L1Ball(1.0), "boosted",
+    ),
     "quadratic, curved": (bsfw.Quadratic(np.diag(np.arange(1.0, 9)), np.ones(8)), bsfw.L2Ball(0.1), "boosted"),
     "function": (
         bsfw.Function(quartic, lambda x: 4 * (x - 1.0) ** 3, shape=(5,), quasar_rho=1.0), bsfw.L2Ball(1.0), "boosted",

@@ -83,10 +83,11 @@ def minimize(
     method : str
         "auto" takes the best certified method that fits (`bsfw.auto.choose_method`; `why` in the result says which and
         why): without an estimator mostly "corrective", with one the paper's algorithm. "boosted" is the paper's;
-        "corrective", for linear models, takes Newton steps on the weights of the atoms that Boost finds, and gives the
-        field `multiplier` (on l1 balls the lambda of the penalised problem); "away", "pairwise", "blended-pairwise" are
-        classical methods with an active set, which search along their direction and converge linearly for a strongly
-        convex f over a polytope (field `active_set`). All but "boosted" need the exact gradient.
+        "corrective" takes Newton steps on the weights of the atoms that Boost finds, with the Hessian of a linear
+        model, a `Quadratic` or a `Function` with hessp, else with that of L-BFGS (field `active_set`; for linear models
+        on l1 balls and simplices also `multiplier`, the lambda of the penalised problem); "away", "pairwise",
+        "blended-pairwise" are classical methods with an active set, which search along their direction and converge
+        linearly for a strongly convex f over a polytope. All but "boosted" need the exact gradient.
     end_phase : {"corrective"}, optional
         For method="boosted" with a stochastic estimator on a linear model: go over to the corrective method, and with
         it to the exact gradient, at a check of the exact gap where the estimator's error has come to dominate the gap
@@ -148,7 +149,8 @@ def minimize(
         every = max(1, max_iter // 10)
     solver = Solver(
         objective, constraint, estimator, max_rounds=max_rounds, min_gain=min_gain, decay=decay, step=step,
-        horizon=max_iter, shape=None if x0 is None else np.shape(x0), method=method, end_phase=end_phase,
+        horizon=max_iter, shape=None if x0 is None else np.shape(x0), foreign=is_foreign(x0), method=method,
+        end_phase=end_phase,
     )  # fmt: skip
     corrective = solver.plan.method == "corrective"
     if gap_tol is None:

@@ -10,6 +10,7 @@ from .constraints.base import Constraint
 from .engines import engine_type
 from .estimators import Estimator
 from .objectives.base import Objective
+from .objectives.linear_model import LinearModel
 from .plan import check_types, make_plan
 from .steps import LineSearch, Step
 
@@ -29,6 +30,7 @@ def choose_method(
     shape: tuple[int, ...] | None,
     step: str | Step,
     asked: bool,
+    foreign: bool = False,
 ) -> Choice:
     """The method for this problem.
 
@@ -38,6 +40,8 @@ def choose_method(
         As in `bsfw.Solver`.
     asked : bool
         Whether decay, step or rounds were asked for, which only the boosted method has.
+    foreign : bool
+        Whether x0 is an array of another kind than NumPy's.
     """
     check_types(objective, constraint, estimator)
     if estimator is not None and not estimator.exact:
@@ -48,10 +52,18 @@ def choose_method(
         engine = engine_type(make_plan(objective, constraint, shape=shape, method="corrective"))
     except ValueError:
         engine = None
-    if engine is not None and (engine.name != "hull" or constraint.few_atoms):
+    few = constraint.few_atoms or constraint.few_curved_atoms
+    if engine is not None and (engine.name != "hull" or (few and _suits_atoms(objective, foreign))):
         return Choice("corrective", "auto", "Newton steps on the weights of few atoms, with an exact gap")
     cheap = type(objective).along is not Objective.along  # it knows f along a line without a gradient a trial
     search = LineSearch("exact" if cheap else "backtracking")
     if constraint.few_atoms and objective.like is not None and not is_foreign(objective.like):
         return Choice("blended-pairwise", search, "linear convergence over a polytope, with an exact gap")
     return Choice("boosted", search, "the exact gradient can pay for a line search")
+
+
+def _suits_atoms(objective: Objective, foreign: bool) -> bool:
+    """Whether a model over atoms fits f: of a linear model in any case, else if f is convex and on NumPy arrays."""
+    if isinstance(objective, LinearModel):
+        return True
+    return objective.quasar_rho == 1.0 and not (foreign and objective.like is None)

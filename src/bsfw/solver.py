@@ -48,6 +48,8 @@ class Solver:
         T, for the decays that need it.
     shape : tuple of int, optional
         Shape of the variable where neither objective nor constraint knows it.
+    foreign : bool
+        Whether x0 will be an array of PyTorch or JAX, which narrows what "auto" can take.
     method : {"boosted", "auto", "corrective", "away", "pairwise", "blended-pairwise"}
         How directions are chosen: as in the paper, or by `bsfw.auto.choose_method`; all others keep an active set, and
         need the exact gradient.
@@ -78,6 +80,7 @@ class Solver:
         step: str | Step = "auto",
         horizon: int | None = None,
         shape: tuple[int, ...] | None = None,
+        foreign: bool = False,
         method: str = "boosted",
         end_phase: str | None = None,
         engine: str = "auto",
@@ -85,7 +88,7 @@ class Solver:
         why = ""
         if method == "auto":
             asked = decay != "auto" or step != "auto" or max_rounds is not None or end_phase is not None
-            method, step, why = choose_method(objective, constraint, estimator, shape, step, asked)
+            method, step, why = choose_method(objective, constraint, estimator, shape, step, asked, foreign)
         self.plan = make_plan(
             objective, constraint, estimator, max_rounds=max_rounds, min_gain=min_gain, decay=decay, step=step,
             horizon=horizon, shape=shape, method=method, why=why,

@@ -32,6 +32,9 @@ class Constraint(ABC):
     few_atoms : bool
         Whether solutions are mostly combinations of few of finitely many vertices, so that methods which keep an
         active set pay.
+    few_curved_atoms : bool
+        The same where those few come from a continuum, as the directions within a group do: correcting their weights
+        pays, moving weight from one to another does not.
     has_membership : bool
         False where nobody can tell whether a point lies in C (an `Oracle` without a test): x0 is then taken on trust.
     any_array : bool
@@ -42,6 +45,7 @@ class Constraint(ABC):
     shape: tuple[int, ...] | None = None
     suggested_rounds: int = 10_000
     few_atoms: bool = False
+    few_curved_atoms: bool = False
     has_membership: bool = True
     any_array: bool = False
 

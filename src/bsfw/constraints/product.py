@@ -43,6 +43,10 @@ class Product(Constraint):
         self._ends = np.cumsum(sizes)
         self._begins = self._ends - sizes
         self.shape = (int(self._ends[-1]),)
+        self.few_atoms = all(constraint.few_atoms for constraint, _ in self.blocks)
+        self.few_curved_atoms = not self.few_atoms and all(
+            constraint.few_atoms or constraint.few_curved_atoms for constraint, _ in self.blocks
+        )
         self.suggested_rounds = min(constraint.suggested_rounds for constraint, _ in self.blocks)
         self.any_array = all(has_formula(constraint) for constraint, _ in self.blocks)
         self.has_membership = all(constraint.has_membership for constraint, _ in self.blocks)

@@ -96,6 +96,7 @@ class GroupBall(Constraint):
         > 0.
     """
 
+    few_curved_atoms = True
     any_array = True
 
     def __init__(self, groups: Sequence[Any], radius: float) -> None:

@@ -534,9 +534,14 @@ def test_faces_end_where_the_model_is_stationary_on_what_is_left(equal: bool) ->
 
 
 def test_what_it_cannot_solve_is_refused_in_a_sentence() -> None:
+    array = pytest.importorskip("torch", reason="PyTorch gives arrays of another kind").tensor
     A, y = data()
-    with pytest.raises(ValueError, match="needs a linear model"):
-        begin(bsfw.Quadratic(np.eye(3)), bsfw.L1Ball(1.0))
+    with pytest.raises(ValueError, match="needs a gradient on NumPy arrays"):
+        begin(bsfw.Function(lambda x: x.sum(), lambda x: x, shape=3, like=array(np.ones(3))), bsfw.L1Ball(1.0))
+    plain = bsfw.Function(lambda x: x.sum(), lambda x: 0.0 * x + 1.0)
+    with pytest.raises(ValueError, match="works on NumPy arrays, but x0"):
+        bsfw.minimize(plain, bsfw.L1Ball(1.0), x0=array(np.zeros(3)), method="corrective")
+    assert bsfw.minimize(plain, bsfw.L1Ball(1.0), x0=array(np.zeros(3)), max_iter=3).method == "boosted"
     with pytest.raises(ValueError, match="exact gradient"):
         Solver(bsfw.LeastSquares(A, y), bsfw.L1Ball(1.0), bsfw.SAGA(5), method="corrective")
 

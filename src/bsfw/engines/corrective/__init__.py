@@ -10,7 +10,6 @@ from ... import kernels
 from ..._arrays import is_foreign
 from ...constraints.balls import L1Ball
 from ...constraints.simplex import Simplex
-from ...objectives.completion import MatrixCompletion
 from ...objectives.linear_model import LinearModel
 from ...plan import Plan
 from ..base import Engine, Offer
@@ -18,11 +17,10 @@ from ..base import Engine, Offer
 
 def _refusal(plan: Plan) -> str | None:
     objective = plan.objective
-    if not objective.has_gradient or isinstance(objective, MatrixCompletion) or is_foreign(objective.like):
+    if not objective.has_gradient or is_foreign(objective.like):
         return (
-            "the corrective method needs an objective with a gradient on NumPy arrays, such as Logistic, Quadratic or "
-            f"Function, and has one of its own for MatrixCompletion over a NuclearBall, but the objective is "
-            f"{type(objective).__name__} over {plan.constraint!r}; use method='boosted'."
+            "the corrective method needs a gradient on NumPy arrays, as linear models, Quadratic and Function with jac "
+            f"have it, but the objective is {type(objective).__name__}; use method='boosted'."
         )
     if not kernels.available():
         return "the corrective method needs compiled code, but NUMBA_DISABLE_JIT switches Numba off."

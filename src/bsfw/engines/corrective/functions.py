@@ -12,6 +12,7 @@ import numpy as np
 from ..._arrays import Array, is_complex
 from ...objectives.base import Objective
 from ...objectives.quadratic import Quadratic
+from ...vertices import OneHot, Sparse, Vertex
 from .images import Images
 from .outer import Outer, Point
 
@@ -22,7 +23,7 @@ CURVED = 1e-12
 
 
 class Atoms(Images):
-    """Points as columns, (N, k). A "sample" is the whole of f: the adjoint divides by one.
+    """Points as columns, (N, k), sparse if all of them are. A "sample" is the whole of f: the adjoint divides by one.
 
     Attributes
     ----------
@@ -32,16 +33,22 @@ class Atoms(Images):
         Their inner products by a Hessian that never changes.
     """
 
-    def __init__(self, keys: list[str], columns: list[Array]) -> None:
-        self.keys, self.array = keys, np.column_stack(columns)
-        self.shape = (1, len(columns))
+    def __init__(self, keys: list[str], columns: list[Any]) -> None:
+        self.keys, self.columns, self.shape = keys, columns, (1, len(columns))
         self.products: Array | None = None
+        self.array: Any
+        if isinstance(columns[0], np.ndarray):
+            self.array = np.column_stack(columns)
+        else:
+            import scipy.sparse as sp
+
+            self.array = sp.hstack(columns, format="csc")
 
     def times(self, x: Array) -> Array:
-        return self.array @ x
+        return np.asarray(self.array @ x)
 
     def adjoint(self, coefficients: Array) -> Array:
-        return coefficients @ self.array
+        return np.asarray(self.array.T @ coefficients)
 
     def gram(self, curvatures: Any) -> Array:
         """B^T H B from H B."""
@@ -97,8 +104,23 @@ class Smooth(Outer):
 
     # The model.
 
-    def stack(self, keys: list[str], images: list[Array]) -> Images:
+    def image_of(self, vertex: Vertex) -> Any:
+        """A sparse column where the vertex is sparse."""
+        if is_complex(self._dtype) or not isinstance(vertex, (OneHot, Sparse)):
+            return self.image(vertex.dense(self._dtype))
+        import scipy.sparse as sp
+
+        if isinstance(vertex, OneHot):
+            indices, values = np.array([vertex.index]), np.array([vertex.value])
+        else:
+            indices, values = vertex.indices, vertex.values
+        entries = values.astype(np.float64), (indices, np.zeros(len(indices), dtype=np.int64))
+        return sp.csc_array(entries, shape=(int(np.prod(self._shape)), 1))
+
+    def stack(self, keys: list[str], images: list[Any]) -> Images:
         """The atoms; inner products by a Hessian that never changes are computed once for each pair."""
+        if not all(isinstance(image, np.ndarray) for image in images):
+            images = [image if not isinstance(image, np.ndarray) else _sparse(image) for image in images]
         atoms = Atoms(keys, images)
         if self._constant:
             before, products = self._known
@@ -110,7 +132,9 @@ class Smooth(Outer):
             atoms.products = np.empty((len(keys), len(keys)))
             atoms.products[np.ix_(kept, kept)] = products[np.ix_(old, old)]
             if new:
-                columns = [self._product(None, images[place]) if self._by_products else images[place] for place in new]
+                columns = [_dense(images[place]) for place in new]
+                if self._by_products:
+                    columns = [self._product(None, column) for column in columns]
                 atoms.products[:, new] = atoms.gram(np.column_stack(columns))
                 atoms.products[new, :] = atoms.products[:, new].T
             self._known = keys, atoms.products
@@ -131,7 +155,7 @@ class Smooth(Outer):
         if B.products is not None:
             base = model.scale * B.products
         else:
-            base = B.gram(np.column_stack([self._product(model.z, column) for column in B.array.T]))
+            base = B.gram(np.column_stack([self._product(model.z, _dense(column)) for column in B.columns]))
         if not model.pairs:
             return base
         S, Y = (np.column_stack(parts) for parts in zip(*model.pairs, strict=True))
@@ -174,6 +198,16 @@ class Smooth(Outer):
         if "products" in memory:
             self._known = None, memory["products"]
         self._pairs = [(s, y) for s, y in memory.get("pairs", ())]
+
+
+def _dense(column: Any) -> Array:
+    return column if isinstance(column, np.ndarray) else column.toarray().ravel()
+
+
+def _sparse(column: Array) -> Any:
+    import scipy.sparse as sp
+
+    return sp.csc_array(column[:, None])
 
 
 def _curved(step: Array, turned: Array) -> bool:

@@ -46,7 +46,7 @@ class HullEngine(Engine):
         self.rounds = plan.constraint.suggested_rounds
         self.active: ActiveSet | None = None
         self._x = np.asarray(state.x, dtype=np.result_type(self.objective.dtype, np.float64))
-        self._by_key: dict[str, Array] = {}
+        self._by_key: dict[str, Any] = {}
         self._images = self.outer.stack([""], [self.outer.image(self._x)])
         if "active.weights" in state.memory:
             self.active = ActiveSet.from_arrays(state.memory)
@@ -121,9 +121,7 @@ class HullEngine(Engine):
         """x and the images of the atoms, in their order; those that are known are not computed again."""
         assert self.active is not None
         self._by_key = {
-            key: self._by_key[key]
-            if key in self._by_key
-            else self.outer.image(self.active.atom(position).dense(self._x.dtype))
+            key: self._by_key[key] if key in self._by_key else self.outer.image_of(self.active.atom(position))
             for position, key in enumerate(self.active.keys)
         }
         self._images = self.outer.stack(list(self._by_key), list(self._by_key.values()))

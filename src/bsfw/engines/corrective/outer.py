@@ -14,6 +14,7 @@ import numpy as np
 from ..._arrays import Array
 from ...objectives.linear_model import LinearModel
 from ...objectives.multinomial import Multinomial
+from ...vertices import Vertex
 from .classes import DenseClasses, Shares
 from .images import DenseImages, Images
 
@@ -81,7 +82,11 @@ class Outer(ABC):
         """`change` of the image with that of the intercept, as the model has it."""
         return change
 
-    def stack(self, keys: list[str], images: list[Array]) -> Images:
+    def image_of(self, vertex: Vertex) -> Any:
+        """That of an atom, as `stack` takes it."""
+        return self.image(vertex.dense(np.float64))
+
+    def stack(self, keys: list[str], images: list[Any]) -> Images:
         """The images of atoms with these names as columns."""
         return DenseImages(np.column_stack(images))
 
@@ -202,7 +207,7 @@ class Softmax(Samples):
             gram -= coupling @ self._by_intercept(model, coupling.T)
         return gram
 
-    def stack(self, keys: list[str], images: list[Array]) -> Images:
+    def stack(self, keys: list[str], images: list[Any]) -> Images:
         return DenseClasses(np.column_stack(images).reshape(self.m, -1, len(images)))
 
     def secant(self, change: Array, turned: Array) -> Any:
