@@ -157,7 +157,7 @@ class Smooth(Outer):
         else:
             base = B.gram(np.column_stack([self._product(model.z, _dense(column)) for column in B.columns]))
         if not model.pairs:
-            return base
+            return np.asarray(base)
         S, Y = (np.column_stack(parts) for parts in zip(*model.pairs, strict=True))
         if model.z is None:
             HS = model.scale * S
@@ -170,8 +170,8 @@ class Smooth(Outer):
         try:
             updated = base - outside @ np.linalg.solve(middle, outside.T)
         except np.linalg.LinAlgError:
-            return base
-        return 0.5 * (updated + updated.T)
+            return np.asarray(base)
+        return np.asarray(0.5 * (updated + updated.T))
 
     def secant(self, change: Array, turned: Array) -> Any:
         """The pair itself, along which the next model is right; the pairs of L-BFGS come by `learn`."""
