@@ -139,7 +139,7 @@ def soft_impute(
     objective: MatrixCompletion, penalty: float, rank: int, seed: int = 0
 ) -> Iterator[tuple[float, LowRank]]:
     """softImpute-ALS (Hastie, Mazumder, Lee, Zadeh 2015) for f(X) + penalty ||X||_*: CPU seconds and X, by sweeps."""
-    from bsfw.kernels import factors
+    from bsfw.engines.newton import passes
 
     started = time.process_time()
     (n, m), count = objective.size, objective.n_samples
@@ -150,13 +150,13 @@ def soft_impute(
     residual, by_left, by_right = objective.y.astype(float), np.empty((n, rank)), np.empty((m, rank))
 
     def entries() -> None:
-        factors.entries(objective.indptr, objective.cols, left * values, right, residual)
+        passes.entries(objective.indptr, objective.cols, left * values, right, residual)
         np.subtract(objective.y, residual, out=residual)
 
     seconds = 0.0
     while True:
         for columns in (True, False):
-            factors.adjoint(objective.indptr, objective.cols, residual, left, right, by_left, by_right)
+            passes.adjoint(objective.indptr, objective.cols, residual, left, right, by_left, by_right)
             ridge = values / (values + shrink) if values.any() else np.ones(rank)
             if columns:
                 u, values, vt = np.linalg.svd((by_right + right * values) * ridge, full_matrices=False)

@@ -121,13 +121,12 @@ def compiled_set(constraint: Any, n: int) -> CompiledSet:
 
 
 def make_bounds(of: CompiledSet, n: int, kept: bool) -> Bounds:
-    """The largest keys of blocks, where the set has some; `kept` bounds have an index and a set of the support."""
+    """The largest keys of blocks, where the set has some; `kept` bounds have an index."""
     blocks = -(-n // onehot.BLOCK) if of.keyed else 0
     return Bounds(
         np.zeros(blocks, dtype=np.int64),
         np.zeros(2, dtype=np.int64),
         np.zeros(-(-blocks // onehot.RUN) if kept else 0, dtype=np.int64),
-        np.zeros(n // 64 + 2 if kept else 0, dtype=np.uint64),
     )
 
 

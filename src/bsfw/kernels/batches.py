@@ -16,7 +16,7 @@ from numba.extending import overload
 from . import losses
 from ._jit import INLINED, kernel, prefetch
 from .lists import listed_margins
-from .rows import LAST_BIT, WORD, member, row_add, row_add_kept, row_dot, row_dots
+from .rows import member, row_add, row_add_kept, row_dot
 
 AHEAD = 16
 """Rows by which `prefetch_row` runs ahead, and `prefetch_span` of it."""
@@ -75,21 +75,12 @@ def prefetch_ahead(model, samples, k):
         prefetch_row(model.data, model.indices, model.indptr, samples[k + AHEAD])
 
 
-@kernel()
-def mark_support(count, coordinates, bits):
-    """Enter the coordinates that are new in the compact arrays into the set `bits`; its last word counts them."""
-    last = bits.size - 1
-    for k in range(bits[last] + np.uint64(1), count + 1):
-        j = np.uint64(coordinates[k])
-        bits[j >> WORD] |= np.uint64(1) << (j & LAST_BIT)
-    bits[last] = count
-
-
 @kernel(forceinline=True)
-def add_samples(model, record, g, bounds, samples, coefficients, far):
+def add_samples(model, work, samples, coefficients, far):
     """g += sum_k coefficients[k] a_i over the samples i; `far` says that their rows are not in the caches. Where Boost
     keeps bounds of |g|, they are kept, and ||g||^2 with them, as `onehot` says."""
-    data, indices, indptr, grown, floor = model.data, model.indices, model.indptr, 0.0, record[0].floor
+    data, indices, indptr, g, grown = model.data, model.indices, model.indptr, work.estimate.g, 0.0
+    slots, bounds, floor = work.support.slots, work.bounds, work.record[0].floor
     if far:
         prefetch_ahead(model, samples, -1)
     for k in range(samples.size):
@@ -98,11 +89,11 @@ def add_samples(model, record, g, bounds, samples, coefficients, far):
         if bounds.tops.size > 0:
             following = samples[min(k + 1, samples.size - 1)]
             grown += row_add_kept(
-                data, indices, indptr, samples[k], following, coefficients[k], g, bounds.bits, bounds.blocks, floor
+                data, indices, indptr, samples[k], following, coefficients[k], g, slots, bounds.blocks, floor
             )
         else:
             row_add(data, indices, indptr, samples[k], coefficients[k], g)
-    record[0].squares += grown
+    work.record[0].squares += grown
 
 
 @kernel(forceinline=True)
@@ -125,10 +116,9 @@ def batch_margins(model, work, samples, first, size, other):
         for k in range(size):
             prefetch_ahead(model, samples, first + k)
             i = samples[first + k]
+            margins[k] = row_dot(data, indices, indptr, i, slots, coordinates, count, support.x)
             if other.size > 0:
-                margins[k], others[k] = row_dots(data, indices, indptr, i, slots, coordinates, count, support.x, other)
-            else:
-                margins[k] = row_dot(data, indices, indptr, i, slots, coordinates, count, support.x)
+                others[k] = row_dot(data, indices, indptr, i, slots, coordinates, count, other)
 
 
 @kernel()
@@ -143,8 +133,6 @@ def add_batch(model, work, other, table, unit, store, factor):
     """
     samples, change, weight, scratch = work.estimate.batch, work.estimate.change, model.sample_weight, work.batch
     margins, others, labels, offset = scratch.margins, scratch.others, scratch.labels, work.record[0].offset
-    if work.bounds.tops.size > 0:
-        mark_support(work.record[0].count, work.support.coordinates, work.bounds.bits)
     without_rows = work.margins.z.size > 0 or work.lists.links.size > 0
     group = margins.size if without_rows else GROUP
     if not without_rows:
@@ -175,9 +163,7 @@ def add_batch(model, work, other, table, unit, store, factor):
                 change[first + k] = d
             scratch.samples[changed], margins[changed] = i, factor * d  # a branch would be mispredicted
             changed += margins[changed] != 0.0
-        add_samples(
-            model, work.record, work.estimate.g, work.bounds, scratch.samples[:changed], margins, without_rows
-        )  # fmt: skip
+        add_samples(model, work, scratch.samples[:changed], margins, without_rows)
 
 
 @kernel()
@@ -189,4 +175,4 @@ def add_rows(model, work, batch, coefficients, factor):
         for k in range(first, min(first + samples.size, coefficients.size)):
             samples[count], scaled[count] = member(batch, k), factor * coefficients[k]
             count += scaled[count] != 0.0
-        add_samples(model, work.record, work.estimate.g, work.bounds, samples[:count], scaled, True)
+        add_samples(model, work, samples[:count], scaled, True)

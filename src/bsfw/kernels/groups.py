@@ -8,14 +8,12 @@ are zeros there.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from ._jit import INLINED, SUMS, kernel
-from .rounds import answer, finish, neutral, sweep
+from ._jit import SUMS, kernel
+from .rounds import BODIES, Bodies
 from .rows import member
 
 GROUPS_AT_ONCE = 64
@@ -100,57 +98,38 @@ def best_group(of, g, residual, count):
         of.norms[block] = exact
 
 
-def _is_ours(of: Any) -> bool:
-    return getattr(of, "instance_class", None) is Groups
+def _sweep(of, r, g, bounds, squares):
+    for b in range(of.norms.size):
+        best = 0.0
+        for i in range(b * GROUPS_AT_ONCE, min((b + 1) * GROUPS_AT_ONCE, of.starts.size - 1)):
+            part = group_square(of.order, of.starts, g, i)
+            squares += part
+            best = max(best, part)
+        of.norms[b] = best
+    return squares
 
 
-@overload(neutral, jit_options=INLINED)
-def _neutral(of) -> Callable[..., Any] | None:
-    return (lambda of: 0.0) if _is_ours(of) else None
-
-
-@overload(sweep, jit_options=INLINED)
-def _sweep(of, r, g, bounds, squares) -> Callable[..., Any] | None:
-    def body(of, r, g, bounds, squares):
-        for b in range(of.norms.size):
-            best = 0.0
-            for i in range(b * GROUPS_AT_ONCE, min((b + 1) * GROUPS_AT_ONCE, of.starts.size - 1)):
-                part = group_square(of.order, of.starts, g, i)
-                squares += part
-                best = max(best, part)
-            of.norms[b] = best
-        return squares
-
-    return body if _is_ours(of) else None
-
-
-@overload(answer, jit_options=INLINED)
-def _answer(of, r, support, g, bounds, rounds, count, largest) -> Callable[..., Any] | None:
-    def body(of, r, support, g, bounds, rounds, count, largest):
-        residual, held, fresh = rounds.residual, rounds.held, 0
-        squares, group, first, touched = best_group(of, g, residual, count)
-        if squares <= 0.0:  # every group ties: the first one
-            squares, group, first = 0.0, 0, np.int64(support.slots[member(of.order, 0)])
-        begin, size = of.starts[group], of.starts[group + 1] - of.starts[group]
-        if first == 0:
-            fresh, first = size, count + 1
-            if count + size >= support.x.size:
-                return -1, 0
-            of.touched[touched] = group
-            for i in range(size):
-                j = np.int64(member(of.order, begin + i))
-                support.coordinates[first + i] = j
-                held[first + i] = residual[first + i] = g[j]
-        if squares == 0.0:
-            rounds.chosen[0], rounds.values[0] = first, -of.radius
-            return fresh, 1
+def _answer(of, r, support, g, bounds, rounds, count):
+    residual, held, fresh = rounds.residual, rounds.held, 0
+    squares, group, first, touched = best_group(of, g, residual, count)
+    if squares <= 0.0:  # every group ties: the first one
+        squares, group, first = 0.0, 0, np.int64(support.slots[member(of.order, 0)])
+    begin, size = of.starts[group], of.starts[group + 1] - of.starts[group]
+    if first == 0:
+        fresh, first = size, count + 1
+        if count + size >= support.x.size:
+            return -1, 0
+        of.touched[touched] = group
         for i in range(size):
-            rounds.chosen[i], rounds.values[i] = first + i, residual[first + i] * (-of.radius / math.sqrt(squares))
-        return fresh, size
+            j = np.int64(member(of.order, begin + i))
+            support.coordinates[first + i] = j
+            held[first + i] = residual[first + i] = g[j]
+    if squares == 0.0:
+        rounds.chosen[0], rounds.values[0] = first, -of.radius
+        return fresh, 1
+    for i in range(size):
+        rounds.chosen[i], rounds.values[i] = first + i, residual[first + i] * (-of.radius / math.sqrt(squares))
+    return fresh, size
 
-    return body if _is_ours(of) else None
 
-
-@overload(finish, jit_options=INLINED)
-def _finish(of, r, g, bounds, share) -> Callable[..., Any] | None:
-    return (lambda of, r, g, bounds, share: None) if _is_ours(of) else None
+BODIES[Groups] = Bodies(lambda of: 0.0, _sweep, _answer)

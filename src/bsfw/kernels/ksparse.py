@@ -7,27 +7,21 @@ ordered like them, and an integer maximum is vectorised where a float one is not
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba.extending import overload
 
-from ._jit import ABSOLUTE, INLINED, SUMS, bits_of, kernel
-from .rounds import answer, finish, neutral, sweep
+from ._jit import SUMS, kernel, magnitude
+from .rounds import BODIES, Bodies
 
-NOWHERE = np.int64(0x7FFFFFFFFFFFFFFF)
-"""Beyond all keys and coordinates."""
-SHARE = 16
-"""Touched coordinates of which `reached` takes the largest."""
 WIDEST, SPARE = 64, 64
-"""Coordinates of which the largest |m_j| is stored, at most, and those in the first pool beyond four vertices."""
+"""Coordinates of which the largest |m_j| is stored, at most, and those in the pool beyond eight vertices."""
 
 
 class Pool(NamedTuple):
     """Scratch: the largest |m_j| of coordinates without a slot, by their bits, of which `blocks` has the largest of
-    each block; `marks` says how many they are and where they end. `candidates`, again keys and coordinates, is for
-    choosing among."""
+    each block; `marks` says how many they are, whether there are others, and whether the blocks are exact.
+    `candidate_keys` and `candidate_wheres` are for choosing among."""
 
     blocks: Any
     keys: Any
@@ -35,6 +29,10 @@ class Pool(NamedTuple):
     marks: Any
     candidate_keys: Any
     candidate_wheres: Any
+
+
+SIZE, OTHERS, SWEPT = range(3)
+"""Positions in the marks of a pool."""
 
 
 class KSparse(NamedTuple):
@@ -47,47 +45,24 @@ class KSparse(NamedTuple):
 
 def make_pool(k: int, n: int, size: int) -> Pool:
     """For vertices of k nonzeros in R^n and compact arrays of this size."""
-    wanted = 4 * k + SPARE
-    room, blocks = min(4 * wanted, n), min(max(-(-n // WIDEST), 4 * wanted), n)
-    candidates = max(blocks, k + size // SHARE + 1, room)
-    return Pool(*(np.empty(length, dtype=np.int64) for length in (blocks, room, room, 3, candidates, candidates)))
-
-
-SIZE, LAST_KEY, LAST = range(3)
-"""Positions in the marks of a pool: how many it holds, and the last key and coordinate that had room in it, so that all
-others come after these."""
-
-
-@kernel()
-def width_of(g, blocks):
-    """Coordinates in a block."""
-    return (g.size + blocks.size - 1) // blocks.size
+    wanted = 8 * k + SPARE
+    room, blocks = min(2 * wanted, n), min(max(-(-n // WIDEST), 2 * wanted), n)
+    lengths = (blocks, room, room, 3, max(blocks, size + k), max(blocks, size + k))
+    return Pool(*(np.empty(length, dtype=np.int64) for length in lengths))
 
 
 @kernel(fastmath=SUMS)
 def block_maxima(g, blocks):
     """Largest |g| of every block, by its bits, and the sum of squares."""
-    total, width = 0.0, width_of(g, blocks)
+    total, width = 0.0, (g.size + blocks.size - 1) // blocks.size
     for b in range(blocks.size):
         values, best, squares = g[b * width : (b + 1) * width], np.int64(0), 0.0
         for k in range(np.uint64(values.size)):
-            best = max(best, bits_of(values[k]) & ABSOLUTE)
+            best = max(best, magnitude(values[k]))
             squares += values[k] * values[k]
         blocks[b] = best
         total += squares
     return total
-
-
-@kernel()
-def later_maxima(g, blocks, last_key, last):
-    """As `block_maxima`, of what comes after that key and coordinate."""
-    width = width_of(g, blocks)
-    for b in range(blocks.size):
-        best = np.int64(0)
-        for j in range(b * width, min(g.size, (b + 1) * width)):
-            key = bits_of(g[j]) & ABSOLUTE
-            best = max(best, key if (key < last_key) | ((key == last_key) & (j > last)) else np.int64(0))
-        blocks[b] = best
 
 
 @kernel()
@@ -127,31 +102,24 @@ def common_floor(pool, wanted):
 
 @kernel()
 def fill_pool(g, slots, pool):
-    """Add to the pool those that come next: at first as many as fill a quarter of it, later half, or more. O(n)."""
-    keys, wheres, marks = pool.keys, pool.wheres, pool.marks
-    size, last_key, last = marks[SIZE], marks[LAST_KEY], marks[LAST]
-    half, width, floor = keys.size // 2, width_of(g, pool.blocks), np.int64(0)
-    if last_key < NOWHERE:
-        later_maxima(g, pool.blocks, last_key, last)
-    if keys.size < g.size:
-        floor = common_floor(pool, half if last_key < NOWHERE else half // 2)
-    marks[LAST_KEY], marks[LAST] = floor, NOWHERE  # all that reach the floor find room, or else
+    """Put the largest without a slot into the pool, half of its room or more, as far as there are. O(n)."""
+    keys, wheres, half, size = pool.keys, pool.wheres, pool.keys.size // 2, 0
+    width = (g.size + pool.blocks.size - 1) // pool.blocks.size
+    floor = common_floor(pool, half) if keys.size < g.size else np.int64(0)
     for b in range(pool.blocks.size):
         if pool.blocks[b] < floor:
             continue
         for j in range(b * width, min(g.size, (b + 1) * width)):
-            key = bits_of(g[j]) & ABSOLUTE
-            if key >= floor and slots[j] == 0 and (key < last_key or (key == last_key and j > last)):
+            key = magnitude(g[j])
+            if key >= floor and slots[j] == 0:
                 if size == keys.size:
                     bring_forward(keys, wheres, size, half)
-                    size = half
-                    marks[LAST_KEY], marks[LAST] = keys[half - 1], wheres[half - 1]
-                    floor = keys[half - 1] + 1  # as coordinates come in order, an equal key is after the last
+                    size, floor = half, keys[half - 1] + 1  # as coordinates come in order, an equal key is after it
                     if key < floor:
                         continue
                 keys[size], wheres[size] = key, j
                 size += 1
-    marks[SIZE] = size
+    pool.marks[SIZE], pool.marks[OTHERS] = size, floor > 0
 
 
 @kernel()
@@ -167,92 +135,49 @@ def update_pool(g, slots, pool, k):
         else:
             i += 1
     marks[SIZE] = size
-    if size < k and (marks[LAST_KEY] > 0 or marks[LAST] < NOWHERE):
+    if size < k and marks[OTHERS]:
+        if not marks[SWEPT]:
+            block_maxima(g, pool.blocks)  # g is zero at the touched ones
         fill_pool(g, slots, pool)
-        changed = True
+        marks[SWEPT], changed = 0, True
     if changed and marks[SIZE] >= k:
         bring_forward(keys, wheres, marks[SIZE], k)
 
 
 @kernel()
-def reached(residual, count, pool, near, k):
-    """A key that k candidates reach, and not many more, if there are k: by the largest of every few slots."""
-    keys, wheres, size = pool.candidate_keys, pool.candidate_wheres, near
-    for i in range(near):
-        keys[i], wheres[i] = pool.keys[i], i
-    for first in range(1, count + 1, SHARE):
-        best = np.int64(0)
-        for s in range(np.uint64(first), np.uint64(min(first + SHARE, count + 1))):
-            best = max(best, bits_of(residual[s]) & ABSOLUTE)
-        keys[size], wheres[size] = best, size
-        size += 1
-    if size < k:
-        return np.int64(0)
-    bring_forward(keys, wheres, size, k)
-    return keys[k - 1]
-
-
-@kernel()
-def select(residual, coordinates, count, pool, near, k):
+def select(residual, coordinates, count, pool, k):
     """The k largest magnitudes, first coordinates among equals, to the front of the candidates, which are the touched
-    coordinates and the first `near` of the pool."""
-    bound, size = reached(residual, count, pool, near, k), 0
-    keys, wheres = pool.candidate_keys, pool.candidate_wheres
+    coordinates and the first k of the pool."""
+    keys, wheres, near = pool.candidate_keys, pool.candidate_wheres, min(k, pool.marks[SIZE])
     for i in range(near):
-        keys[size], wheres[size] = pool.keys[i], pool.wheres[i]
-        size += keys[size] >= bound
+        keys[i], wheres[i] = pool.keys[i], pool.wheres[i]
     for s in range(1, count + 1):
-        key = bits_of(residual[s]) & ABSOLUTE
-        if key >= bound:
-            if size == keys.size:
-                bring_forward(keys, wheres, size, k)
-                size, bound = k, keys[k - 1]
-            keys[size], wheres[size] = key, coordinates[s]
-            size += 1
-    bring_forward(keys, wheres, size, k)
+        keys[near + s - 1], wheres[near + s - 1] = magnitude(residual[s]), coordinates[s]
+    bring_forward(keys, wheres, near + count, k)
 
 
-def _is_ours(of: Any) -> bool:
-    return getattr(of, "instance_class", None) is KSparse
+def _sweep(of, r, g, bounds, squares):
+    marks = of.pool.marks
+    marks[SIZE], marks[OTHERS], marks[SWEPT] = 0, 1, 1
+    return squares + block_maxima(g, of.pool.blocks)
 
 
-@overload(neutral, jit_options=INLINED)
-def _neutral(of) -> Callable[..., Any] | None:
-    return (lambda of: 0.0) if _is_ours(of) else None
+def _answer(of, r, support, g, bounds, rounds, count):
+    pool, residual, fresh = of.pool, rounds.residual, 0
+    update_pool(g, support.slots, pool, of.k)
+    select(residual, support.coordinates, count, pool, of.k)
+    for i in range(of.k):
+        j = pool.candidate_wheres[i]
+        slot = np.int64(support.slots[j])
+        number = residual[slot] if slot > 0 else g[j]
+        if slot == 0:
+            fresh += 1
+            slot = count + fresh
+            if slot >= support.x.size:
+                return -1, 0
+            support.coordinates[slot], rounds.held[slot] = j, number
+        rounds.chosen[i], rounds.values[i] = slot, -of.radius if number >= 0.0 else of.radius
+    return fresh, of.k
 
 
-@overload(sweep, jit_options=INLINED)
-def _sweep(of, r, g, bounds, squares) -> Callable[..., Any] | None:
-    def body(of, r, g, bounds, squares):
-        marks = of.pool.marks
-        marks[SIZE], marks[LAST_KEY], marks[LAST] = 0, NOWHERE, -1
-        return squares + block_maxima(g, of.pool.blocks)
-
-    return body if _is_ours(of) else None
-
-
-@overload(answer, jit_options=INLINED)
-def _answer(of, r, support, g, bounds, rounds, count, largest) -> Callable[..., Any] | None:
-    def body(of, r, support, g, bounds, rounds, count, largest):
-        pool, residual, fresh = of.pool, rounds.residual, 0
-        update_pool(g, support.slots, pool, of.k)
-        select(residual, support.coordinates, count, pool, min(of.k, pool.marks[SIZE]), of.k)
-        for i in range(of.k):
-            j = pool.candidate_wheres[i]
-            slot = np.int64(support.slots[j])
-            number = residual[slot] if slot > 0 else g[j]
-            if slot == 0:
-                fresh += 1
-                slot = count + fresh
-                if slot >= support.x.size:
-                    return -1, 0
-                support.coordinates[slot], rounds.held[slot] = j, number
-            rounds.chosen[i], rounds.values[i] = slot, -of.radius if number >= 0.0 else of.radius
-        return fresh, of.k
-
-    return body if _is_ours(of) else None
-
-
-@overload(finish, jit_options=INLINED)
-def _finish(of, r, g, bounds, share) -> Callable[..., Any] | None:
-    return (lambda of, r, g, bounds, share: None) if _is_ours(of) else None
+BODIES[KSparse] = Bodies(lambda of: 0.0, _sweep, _answer)

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from ._jit import ABSOLUTE, INLINED, SUMS, bits_of, kernel
-from .rounds import answer, finish, neutral, sweep
+from ._jit import ABSOLUTE, INLINED, SUMS, bits_of, kernel, magnitude
+from .rounds import BODIES, Bodies, neutral
 
 BLOCK, RUN = 256, 64
 """Coordinates of which the largest key is stored, and blocks of which the largest bound is."""
@@ -51,13 +51,6 @@ class Simplex(NamedTuple):
     solid: bool
 
 
-SETS = (L1, WeightedL1, Simplex)
-
-
-def _kind(of: Any) -> Any:
-    return getattr(of, "instance_class", None)
-
-
 @kernel(forceinline=True)
 def ordered(number):
     """A whole number that is ordered like the floats."""
@@ -69,38 +62,24 @@ def key(of: Any, number: Any, j: Any) -> Any:
     """What the oracle maximises: |g| on the l1 ball, |g| / weight on the weighted one, -g on a simplex."""
 
 
-@overload(key, jit_options=INLINED)
-def _key(of, number, j) -> Callable[..., Any]:
-    def l1(of, number, j):
-        return bits_of(number) & ABSOLUTE
-
-    def weighted(of, number, j):
-        return bits_of(abs(number) / of.weights[j])
-
-    def simplex(of, number, j):
-        return ordered(0.0 - number)
-
-    return {L1: l1, WeightedL1: weighted, Simplex: simplex}[_kind(of)]
+KEYS: dict[type, Callable[..., Any]] = {
+    L1: lambda of, number, j: magnitude(number),
+    WeightedL1: lambda of, number, j: magnitude(number / of.weights[j]),
+    Simplex: lambda of, number, j: ordered(0.0 - number),
+}
+overload(key, jit_options=INLINED)(lambda of, number, j: KEYS[of.instance_class])
 
 
 def entry_at(of: Any, number: Any, j: Any) -> Any:
     """The nonzero of the vertex at coordinate j for this number of the direction; 0 for the origin."""
 
 
-@overload(entry_at, jit_options=INLINED)
-def _entry_at(of, number, j) -> Callable[..., Any]:
-    if _kind(of) is L1:
-        return lambda of, number, j: -of.radius if number >= 0 else of.radius
-    if _kind(of) is WeightedL1:
-        return lambda of, number, j: (-of.radius if number >= 0 else of.radius) / of.weights[j]
-    return lambda of, number, j: 0.0 if of.solid and number >= 0 else of.radius
-
-
-@overload(neutral, jit_options=INLINED)
-def _neutral(of) -> Callable[..., Any] | None:
-    if _kind(of) in (L1, WeightedL1):
-        return lambda of: 0.0
-    return (lambda of: HUGE) if _kind(of) is Simplex else None
+ENTRIES: dict[type, Callable[..., Any]] = {
+    L1: lambda of, number, j: -of.radius if number >= 0 else of.radius,
+    WeightedL1: lambda of, number, j: (-of.radius if number >= 0 else of.radius) / of.weights[j],
+    Simplex: lambda of, number, j: 0.0 if of.solid and number >= 0 else of.radius,
+}
+overload(entry_at, jit_options=INLINED)(lambda of, number, j: ENTRIES[of.instance_class])
 
 
 @kernel(fastmath=SUMS)
@@ -176,7 +155,7 @@ def best_untouched(of, r, g, bounds):
             if bounds.tops.size > 0:
                 run = block // RUN
                 bounds.tops[run] = largest(bounds.blocks[run * RUN : (run + 1) * RUN])
-        elif bounds.tops.size == 0 or r.floor == 0.0 or exact > bits_of(r.floor):
+        elif bounds.tops.size == 0 or r.floor == 0.0 or exact > magnitude(r.floor):
             bounds.best[0], bounds.best[1] = exact, block
             return exact, block
         else:
@@ -185,40 +164,28 @@ def best_untouched(of, r, g, bounds):
             gather_tops(bounds)
 
 
-@overload(sweep, jit_options=INLINED)
-def _sweep(of, r, g, bounds, squares) -> Callable[..., Any] | None:
-    def body(of, r, g, bounds, squares):
-        keeps, bounds.best[1] = bounds.tops.size > 0, -1
-        known = keeps and r.squares > LOST * r.most
-        if not (known and r.bounded):
-            squares += sweep_blocks(of, g, bounds.blocks)
-            r.floor, r.bounded = 0.0, keeps
-            if not known:
-                r.squares = r.most = squares
-        if keeps:
-            squares = r.squares  # also if the blocks were lost: what follows must not depend on when
-            r.most = max(r.most, squares)
-            gather_tops(bounds)
-        return squares
-
-    return body if _kind(of) in SETS else None
+def _sweep(of, r, g, bounds, squares):
+    keeps, bounds.best[1] = bounds.tops.size > 0, -1
+    known = keeps and r.squares > LOST * r.most
+    if not (known and r.bounded):
+        squares += sweep_blocks(of, g, bounds.blocks)
+        r.floor, r.bounded = 0.0, keeps
+        if not known:
+            r.squares = r.most = squares
+    if keeps:
+        squares = r.squares  # also if the blocks were lost: what follows must not depend on when
+        r.most = max(r.most, squares)
+        gather_tops(bounds)
+    return squares
 
 
-def largest_touched(of: Any, residual: Any, coordinates: Any, count: Any, largest: Any) -> Any:
-    """The largest key in the compact arrays; on the l1 ball it is known."""
-
-
-@overload(largest_touched, jit_options=INLINED)
-def _largest_touched(of, residual, coordinates, count, largest) -> Callable[..., Any]:
-    def body(of, residual, coordinates, count, largest):
-        best = key(of, residual[1], coordinates[1])
-        for k in range(np.uint64(2), np.uint64(count + 1)):
-            best = max(best, key(of, residual[k], coordinates[k]))
-        return best
-
-    if _kind(of) is L1:
-        return lambda of, residual, coordinates, count, largest: largest
-    return body
+@kernel(forceinline=True)
+def largest_touched(of, residual, coordinates, count):
+    """The largest key in the compact arrays."""
+    best = key(of, residual[1], coordinates[1])
+    for k in range(np.uint64(2), np.uint64(count + 1)):
+        best = max(best, key(of, residual[k], coordinates[k]))
+    return best
 
 
 @kernel()
@@ -239,44 +206,41 @@ def first_in_block(of, g, block, best):
     return block * BLOCK
 
 
-@overload(answer, jit_options=INLINED)
-def _answer(of, r, support, g, bounds, rounds, count, largest) -> Callable[..., Any] | None:
-    def body(of, r, support, g, bounds, rounds, count, largest):
-        residual, lowest = rounds.residual, key(of, neutral(of), 0)
-        best, where = lowest, np.int64(-1)
-        if count > 0:
-            best = largest_touched(of, residual, support.coordinates, count, largest)
-            where = first_touched(of, residual, support.coordinates, count, best)
+def _answer(of, r, support, g, bounds, rounds, count):
+    residual, lowest = rounds.residual, key(of, neutral(of), 0)
+    best, where = lowest, np.int64(-1)
+    if count > 0:
+        best = largest_touched(of, residual, support.coordinates, count)
+        where = first_touched(of, residual, support.coordinates, count, best)
+    top, block = best_untouched(of, r, g, bounds)
+    if top > lowest and top >= best:  # or else every coordinate is touched
+        first = first_in_block(of, g, block, top)
+        if top > best or first < where:
+            best, where = top, np.int64(first)
+    if where < 0 or best == 0 == lowest:  # an l1 ball and zeros only: the first coordinate, as every LMO does
+        where = np.int64(0)
+    slot, fresh = np.int64(support.slots[where]), 0
+    value = entry_at(of, residual[slot] if slot > 0 else g[where], where)
+    if value == 0.0:
+        return 0, 0
+    if slot == 0:
+        slot, fresh = count + 1, 1
+        if slot >= support.x.size:
+            return -1, 0
+        support.coordinates[slot], rounds.held[slot] = where, g[where]
+        bounds.best[1] = -1  # it is about to be touched
+    rounds.chosen[0], rounds.values[0] = slot, value
+    return fresh, 1
+
+
+def _finish(of, r, g, bounds, share):
+    if share < 0.0:
+        r.bounded = 0  # the bounds do not hold for the coordinates that lose their slots
+    elif bounds.tops.size > 0:
         top, block = best_untouched(of, r, g, bounds)
-        if top > lowest and top >= best:  # or else every coordinate is touched
-            first = first_in_block(of, g, block, top)
-            if top > best or first < where:
-                best, where = top, np.int64(first)
-        if where < 0 or best == 0 == lowest:  # an l1 ball and zeros only: the first coordinate, as every LMO does
-            where = np.int64(0)
-        slot, fresh = np.int64(support.slots[where]), 0
-        value = entry_at(of, residual[slot] if slot > 0 else g[where], where)
-        if value == 0.0:
-            return 0, 0
-        if slot == 0:
-            slot, fresh = count + 1, 1
-            if slot >= support.x.size:
-                return -1, 0
-            support.coordinates[slot], rounds.held[slot] = where, g[where]
-            bounds.best[1] = -1  # it is about to be touched
-        rounds.chosen[0], rounds.values[0] = slot, value
-        return fresh, 1
-
-    return body if _kind(of) in SETS else None
+        r.floor = max(r.floor, share * abs(g[first_in_block(of, g, block, top)]))
 
 
-@overload(finish, jit_options=INLINED)
-def _finish(of, r, g, bounds, share) -> Callable[..., Any] | None:
-    def body(of, r, g, bounds, share):
-        if share < 0.0:
-            r.bounded = 0  # the bounds do not hold for the coordinates that lose their slots
-        elif bounds.tops.size > 0:
-            top, block = best_untouched(of, r, g, bounds)
-            r.floor = max(r.floor, share * abs(g[first_in_block(of, g, block, top)]))
-
-    return body if _kind(of) in SETS else None
+BODIES[L1] = Bodies(lambda of: 0.0, _sweep, _answer, _finish)
+BODIES[WeightedL1] = BODIES[L1]
+BODIES[Simplex] = BODIES[L1]._replace(neutral=lambda of: HUGE)

@@ -154,25 +154,19 @@ class Lists(NamedTuple):
 
 
 class Gram(NamedTuple):
-    """A^T A over `places` (see `gram`), so far for `formed` slots; the others are scratch."""
+    """A^T A (see `gram`), empty where nobody asks or n is large, and scratch of two vectors of n."""
 
     matrix: Any
-    places: Any
-    formed: Any
-    cursors: Any
-    window: Any
     pair: Any
 
 
 class Bounds(NamedTuple):
     """The largest key of each block of coordinates (`onehot`), and the largest of all with its block, which is -1 if
-    that is not known; where the run keeps bounds, the largest of each run of blocks as well, and the set of the
-    coordinates with slots, whose last word counts them."""
+    that is not known; where the run keeps bounds, the largest of each run of blocks as well."""
 
     blocks: Any
     best: Any
     tops: Any
-    bits: Any
 
 
 class Log(NamedTuple):

@@ -5,18 +5,20 @@ every round. The others, the touched ones, have a slot each in the compact array
 their place. Inner products with psi and x are summed anew in each round, those of u = v - x follow from them by the
 entries of v, and are summed coordinate by coordinate where that would cancel: no recurrence drifts.
 
-`neutral`, `sweep`, `answer` and `finish` are names only: `onehot`, `ksparse` and `groups` have the bodies, and
-Numba picks one by the type of the set.
+`neutral`, `sweep`, `answer` and `finish` are names only: `onehot`, `ksparse` and `groups` enter their bodies into
+`BODIES`, from which Numba takes those of the set by its type.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
-from ._jit import ABSOLUTE, SUMS, bits_of, entry, kernel
+from ._jit import INLINED, SUMS, entry, kernel
 from .accept import accept as plain_accept
 from .record import DONE, GROW, NOT_FINITE, OUT_OF_RANGE
 
@@ -39,8 +41,8 @@ def sweep(of: Any, r: Any, g: Any, bounds: Any, squares: Any) -> Any:
     all."""
 
 
-def answer(of: Any, r: Any, support: Any, g: Any, bounds: Any, rounds: Any, count: Any, largest: Any) -> Any:
-    """The LMO at the residual, whose largest magnitude in the compact arrays has these bits.
+def answer(of: Any, r: Any, support: Any, g: Any, bounds: Any, rounds: Any, count: Any) -> Any:
+    """The LMO at the residual.
 
     The slots and values of the vertex go into `chosen` and `values`; its coordinates that have no slot yet are put into
     those after `count`, with m there. Returns how many these are, or -1 if there is no room for them, and the entries
@@ -51,21 +53,34 @@ def finish(of: Any, r: Any, g: Any, bounds: Any, share: Any) -> Any:
     """After the last round, before g is whole again."""
 
 
+class Bodies(NamedTuple):
+    """What the four do for a set."""
+
+    neutral: Callable[..., Any]
+    sweep: Callable[..., Any]
+    answer: Callable[..., Any]
+    finish: Callable[..., Any] = lambda of, r, g, bounds, share: None
+
+
+BODIES: dict[type, Bodies] = {}
+"""By the type of the set."""
+overload(neutral, jit_options=INLINED)(lambda of: BODIES[of.instance_class].neutral)
+overload(sweep, jit_options=INLINED)(lambda of, r, g, bounds, squares: BODIES[of.instance_class].sweep)
+overload(answer, jit_options=INLINED)(lambda of, r, support, g, bounds, rounds, count: BODIES[of.instance_class].answer)
+overload(finish, jit_options=INLINED)(lambda of, r, g, bounds, share: BODIES[of.instance_class].finish)
+
+
 @kernel(fastmath=SUMS)
 def survey(x, held, q, total, count, residual):
-    """m + psi into `residual`, for psi = q - total x; returns ||psi||^2, <psi, m> and <psi, x>, and the bits of the
-    largest |m + psi|: nonnegative floats are ordered like their bits, and an integer maximum is vectorised."""
+    """m + psi into `residual`, for psi = q - total x; returns ||psi||^2, <psi, m> and <psi, x>."""
     pp = pm = px = 0.0
-    largest = np.int64(0)
     for k in range(np.uint64(1), np.uint64(count + 1)):
         psi = q[k] - total * x[k]
-        entry = held[k] + psi
-        residual[k] = entry
-        largest = max(largest, bits_of(entry) & ABSOLUTE)
+        residual[k] = held[k] + psi
         pp += psi * psi
         pm += psi * held[k]
         px += psi * x[k]
-    return pp, pm, px, largest
+    return pp, pm, px
 
 
 @kernel(fastmath=SUMS)
@@ -131,8 +146,8 @@ def attempt(of, rule, record, support, g, bounds, rounds, nothing):
         status = OUT_OF_RANGE
     total, alignment, made, accepted = 0.0, -1.0, 0, 0
     while made < rule.max_rounds and status == DONE:
-        pp, pm, px, largest = survey(x, held, q, total, count, residual)
-        fresh, size = answer(of, r, support, g, bounds, rounds, count, largest)
+        pp, pm, px = survey(x, held, q, total, count, residual)
+        fresh, size = answer(of, r, support, g, bounds, rounds, count)
         if fresh < 0 or (log.ends.size > 0 and not logged(log, support, rounds, accepted, size)):
             status = GROW
             break
@@ -164,7 +179,7 @@ def attempt(of, rule, record, support, g, bounds, rounds, nothing):
             support.slots[coordinates[k]] = 0
             q[k] = vertex[k] = 0.0
         return status
-    pp, pm, _, _ = survey(x, held, q, total, count, residual)
+    pp, pm, _ = survey(x, held, q, total, count, residual)
     r.count, r.rounds, r.accepted, r.total, r.alignment = count, made, accepted, total, alignment
     r.lmo_calls += made
     r.norm = math.sqrt(pp) / total if total > 0.0 else 0.0

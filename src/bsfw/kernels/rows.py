@@ -13,18 +13,11 @@ import numpy as np
 from numba import types
 from numba.extending import overload
 
-from ._jit import ABSOLUTE, INLINED, bits_of, kernel, prefetch
+from ._jit import INLINED, magnitude, prefetch
 
 BLOCK_BITS = np.uint64(8)
 """Coordinate j is in block j >> 8 of the keys of the LMO."""
-WORD, LAST_BIT = np.uint64(6), np.uint64(63)
-"""Coordinate j is bit j & 63 of word j >> 6 of the set that `held_in` looks into."""
-
-
-@kernel(forceinline=True)
-def held_in(bits, j):
-    """Whether coordinate j is in the set. The set is n/8 bytes, so that a look finds it in a near cache."""
-    return (bits[j >> WORD] >> (j & LAST_BIT)) & np.uint64(1)
+ONE, TWO = np.uint64(1), np.uint64(2)
 
 
 def member(batch: Any, k: Any) -> Any:
@@ -38,34 +31,8 @@ def _member(batch, k) -> Callable[..., Any]:
     return lambda batch, k: batch[k]
 
 
-def row_dots(
-    data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinates: Any, count: Any, x: Any, other: Any
-) -> Any:
-    """<a_i, x> and <a_i, other> for two points in compact form. O(nonzeros of the row), O(count) for dense data."""
-
-
-@overload(row_dots, jit_options=INLINED)
-def _row_dots(data, indices, indptr, i, slots, coordinates, count, x, other) -> Callable[..., Any]:
-    def dense(data, indices, indptr, i, slots, coordinates, count, x, other):
-        one = two = 0.0
-        for k in range(np.uint64(1), np.uint64(count + 1)):
-            one += data[i, coordinates[k]] * x[k]
-            two += data[i, coordinates[k]] * other[k]
-        return one, two
-
-    def sparse(data, indices, indptr, i, slots, coordinates, count, x, other):
-        one = two = 0.0
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
-            k = slots[np.uint64(indices[p])]
-            one += data[p] * x[k]
-            two += data[p] * other[k]
-        return one, two
-
-    return dense if isinstance(indices, types.NoneType) else sparse
-
-
 def row_dot(data: Any, indices: Any, indptr: Any, i: Any, slots: Any, coordinates: Any, count: Any, x: Any) -> Any:
-    """<a_i, x>: the first number of `row_dots`."""
+    """<a_i, x> for a point in compact form. O(nonzeros of the row), O(count) for dense data."""
 
 
 @overload(row_dot, jit_options=INLINED)
@@ -96,18 +63,24 @@ def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
             g[j] += coefficient * data[i, j]
 
     def sparse(data, indices, indptr, i, coefficient, g):
-        for p in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+        # No coordinate comes twice in a row, so that two are read before the first is written.
+        p, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
+        while p + ONE < end:
+            j, k = np.uint64(indices[p]), np.uint64(indices[p + ONE])
+            g[j], g[k] = g[j] + coefficient * data[p], g[k] + coefficient * data[p + ONE]
+            p += TWO
+        if p < end:
             g[np.uint64(indices[p])] += coefficient * data[p]
 
     return dense if isinstance(indices, types.NoneType) else sparse
 
 
 def row_add_kept(
-    data: Any, indices: Any, indptr: Any, i: Any, following: Any, coefficient: Any, g: Any, bits: Any, blocks: Any,
+    data: Any, indices: Any, indptr: Any, i: Any, following: Any, coefficient: Any, g: Any, slots: Any, blocks: Any,
     floor: Any,
 ) -> Any:  # fmt: skip
     """`row_add` for sparse rows where bounds are kept: those of the blocks are raised where |g| > floor comes in
-    outside of the set `bits`, the support, which is rare enough for the branch to be predicted. Returns by how much
+    outside of the support, which is rare enough for the branch to be predicted. Returns by how much
     ||g||^2 grew.
 
     A g that nobody sweeps is far away: entry by entry those of it are prefetched that the row `following` will add to,
@@ -116,11 +89,11 @@ def row_add_kept(
 
 
 @overload(row_add_kept, jit_options=INLINED)
-def _row_add_kept(data, indices, indptr, i, following, coefficient, g, bits, blocks, floor) -> Callable[..., Any]:
-    def dense(data, indices, indptr, i, following, coefficient, g, bits, blocks, floor):
+def _row_add_kept(data, indices, indptr, i, following, coefficient, g, slots, blocks, floor) -> Callable[..., Any]:
+    def dense(data, indices, indptr, i, following, coefficient, g, slots, blocks, floor):
         return np.nan  # a dense row writes all of g, and nobody keeps bounds
 
-    def sparse(data, indices, indptr, i, following, coefficient, g, bits, blocks, floor):
+    def sparse(data, indices, indptr, i, following, coefficient, g, slots, blocks, floor):
         grown = 0.0
         start, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
         ahead, last = np.uint64(indptr[following]) - start, np.uint64(indptr[following + 1])
@@ -132,8 +105,8 @@ def _row_add_kept(data, indices, indptr, i, following, coefficient, g, bits, blo
             value = held + added
             g[j] = value
             grown += added * (value + held)
-            if abs(value) > floor and held_in(bits, j) == 0:  # the set is larger than the nearest cache
-                blocks[j >> BLOCK_BITS] = max(blocks[j >> BLOCK_BITS], bits_of(value) & ABSOLUTE)
+            if abs(value) > floor and slots[j] == 0:  # the slots are larger than the nearest cache
+                blocks[j >> BLOCK_BITS] = max(blocks[j >> BLOCK_BITS], magnitude(value))
         for p in range(end + ahead, last):
             prefetch(g, np.uint64(indices[p]), True)
         return grown

@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..._arrays import Array
-from ...kernels import factors as passes
 from ...objectives.completion import MatrixCompletion
+from . import passes
 
 Product = Callable[[Array], Array]
 _CODES = {"bounded": passes.BOUNDED, "squared": passes.SQUARED, "huber": passes.HUBER}

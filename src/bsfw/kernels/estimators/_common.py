@@ -10,7 +10,9 @@ from ..gram import SUM_AGAIN
 from ..lists import list_support
 from ..margins import follow_margins, form_margins
 from ..record import DONE, FOLLOW, FULL_PASS, PASSED
-from ..rows import LAST_BIT, WORD, held_in
+
+WORD, LAST_BIT = np.uint64(6), np.uint64(63)
+"""Number j is bit j & 63 of word j >> 6 of the set of those drawn."""
 
 
 @kernel()
@@ -24,7 +26,7 @@ def draw(random, population, marked, batch):
     for k in range(size):
         last = population - size + k
         chosen = np.uint64(uniform(random) * (last + 1))
-        if held_in(marked, chosen):
+        if (marked[chosen >> WORD] >> (chosen & LAST_BIT)) & np.uint64(1):
             chosen = np.uint64(last)
         marked[chosen >> WORD] |= np.uint64(1) << (chosen & LAST_BIT)
         batch[k] = chosen

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .. import losses
-from .._jit import ABSOLUTE, bits_of, kernel, phase
+from .._jit import kernel, magnitude, phase
 from ..gram import SUM_AGAIN
 from ..onehot import BLOCK
 from ..record import DONE
@@ -53,7 +53,7 @@ def write(record, support, g, bounds, j, value):
     if bounds.tops.size > 0:
         record[0].squares += (value - held) * (value + held)
         if support.slots[j] == 0:
-            bounds.blocks[j // BLOCK] = max(bounds.blocks[j // BLOCK], bits_of(value) & ABSOLUTE)
+            bounds.blocks[j // BLOCK] = max(bounds.blocks[j // BLOCK], magnitude(value))
 
 
 @phase()

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import entry
+from ...kernels._jit import entry
 
 _SUMS_MAY_REORDER = {"reassoc", "contract", "nsz", "arcp"}
 
