@@ -7,6 +7,7 @@ x + gamma d~; if gamma = 1 the step reverts to vanilla Frank-Wolfe, along s - x.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -217,23 +218,29 @@ class LineSearch(Step):
         if self.kind != "exact":
             return _armijo(line, slope)
         known = line.minimiser()
-        return _derivative_zero(line) if known is None else known
+        return derivative_zero(line, slope) if known is None else known
 
 
-def _derivative_zero(line: Line) -> float:
-    ends = {1.0: line.derivative(1.0)}
-    if ends[1.0] <= 0:
-        return 1.0
-    ends[0.0] = line.derivative(0.0)
-    if ends[0.0] >= 0:  # the slope was negative by rounding only
-        return 0.0
+def derivative_zero(line: Line, slope: float, largest: float = 1.0, low: float = 0.0) -> float:
+    """A zero of f' in [low, largest], the minimiser if f is convex; `largest` if f' is not positive there.
+
+    `slope` is f'(low), negative. Brent's method, to 1e-12 of the slope or of the step: two derivatives for a parabola.
+    Where f' is not a number, f has ended, and the zero is before that.
+    """
     from scipy.optimize import brentq
+
+    known = {low: slope, largest: line.derivative(largest)}
+    if known[largest] <= 0.0:
+        return largest
 
     def derivative(gamma: float) -> float:
         # brentq begins by asking for both ends, and each answer costs a gradient.
-        return ends[gamma] if gamma in ends else line.derivative(gamma)
+        found = known[gamma] if gamma in known else line.derivative(gamma)
+        if abs(found) <= -1e-12 * slope:
+            return 0.0
+        return math.inf if math.isnan(found) else found
 
-    return float(brentq(derivative, 0.0, 1.0, xtol=1e-14, rtol=1e-12))
+    return float(brentq(derivative, low, largest, xtol=1e-14 * min(largest, 1.0), rtol=1e-12, maxiter=500))
 
 
 def _armijo(line: Line, slope: float) -> float:

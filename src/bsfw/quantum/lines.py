@@ -8,6 +8,7 @@ import numpy as np
 
 from .._arrays import Array
 from ..objectives.base import Line
+from ..steps import derivative_zero
 from .losses import Likelihood
 
 
@@ -66,16 +67,14 @@ class LikelihoodLine(Line):
 
     def minimiser(self) -> float:
         """The first zero of the derivative in [0, 1], or 1: past it f may fall again, but need not be lower."""
-        from scipy.optimize import brentq
-
         low, slope = 0.0, self.derivative(0.0)
         if slope >= 0.0:
             return 0.0
         # Short of the first zero, as a guess: the derivative at a thousandth tells how fast it grows.
         growth = (self.derivative(1e-3) - slope) / 1e-3
         high = min(1.0, max(1e-6, -slope / growth)) if growth > 0.0 else 1e-3
-        while self.derivative(high) < 0.0:
+        while (at_high := self.derivative(high)) < 0.0:
             if high == 1.0:
                 return 1.0
-            low, high = high, min(1.0, 2.0 * high)
-        return float(brentq(self.derivative, low, high, xtol=1e-14, rtol=1e-9))
+            low, slope, high = high, at_high, min(1.0, 2.0 * high)
+        return derivative_zero(self, slope, high, low)

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...objectives.base import Line
+from ...steps import derivative_zero
 
 SMALLEST = 1e-18
 """A trial so much shorter than the largest step cannot be told from none."""
@@ -36,39 +37,12 @@ class Search(ABC):
 
 
 class Exact(Search):
-    """A zero of the derivative (the minimiser if f is convex), or the largest step.
-
-    The regula falsi of Dowell and Jarratt (1971, "Illinois"), with a bisection whenever three trials did not halve the
-    bracket: two derivatives for a parabola, few for a smooth f. Ends when the derivative is 1e-10 of the slope, or the
-    bracket 1e-12 of the step.
-    """
+    """A zero of the derivative (the minimiser if f is convex), or the largest step."""
 
     name = "exact"
 
     def _search(self, line: Line, slope: float, squared: float, largest: float) -> float:
-        low, at_low, high, at_high = 0.0, slope, largest, line.derivative(largest)
-        if at_high <= 0:
-            return largest
-        trials, width, moved = 0, largest, 0  # moved: -1 if the last trial replaced the lower end, 1 for the upper
-        while high - low > 1e-12 * high and high > SMALLEST * largest:
-            gamma = low - at_low * (high - low) / (at_high - at_low)
-            stalled = trials == 3 and high - low > 0.5 * width
-            if trials == 3:
-                trials, width = 0, high - low
-            if stalled or not low < gamma < high:  # the latter: f' is not finite, or far larger, at one end
-                gamma = 0.5 * (low + high)
-            derivative = line.derivative(gamma)
-            if abs(derivative) <= 1e-10 * -slope:
-                return gamma
-            side = -1 if derivative < 0 else 1
-            if side < 0:
-                low, at_low = gamma, derivative
-                at_high *= 0.5 if moved == side else 1.0  # an end that stays twice counts half: both ends close in
-            else:
-                high, at_high = gamma, derivative
-                at_low *= 0.5 if moved == side else 1.0
-            trials, moved = trials + 1, side
-        return low
+        return derivative_zero(line, slope, largest)
 
 
 class _Decrease:
