@@ -1,4 +1,5 @@
 # The public names. Loaded lazily by __init__.py, which reads this file; `as` marks them as exported for type checkers.
+from . import blocks as blocks
 from . import constraints as constraints
 from . import datasets as datasets
 from . import decays as decays

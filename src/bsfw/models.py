@@ -15,6 +15,7 @@ from ._files import atomic_write, read_npz
 from .objectives import _checks
 from .objectives.linear_model import LinearModel
 from .objectives.links import leaky
+from .objectives.partitioned import PartitionedModel
 from .results import Result
 
 FORMAT = "bsfw model 2"
@@ -52,9 +53,15 @@ class Model:
     leak: float = 1.0
 
     @classmethod
-    def of(cls, objective: LinearModel, result: Result, settings: dict[str, Any] | None = None) -> Model:
+    def of(
+        cls, objective: LinearModel | PartitionedModel, result: Result, settings: dict[str, Any] | None = None
+    ) -> Model:
         """The model that a run found for `objective`."""
-        if not isinstance(objective, LinearModel) or is_foreign(result.x) or not isinstance(result.x, np.ndarray):
+        if (
+            not isinstance(objective, (LinearModel, PartitionedModel))
+            or is_foreign(result.x)
+            or not isinstance(result.x, np.ndarray)
+        ):
             raise TypeError(f"a Model is made of a linear model such as Logistic, not of {type(objective).__name__}.")
         return cls(
             coef=result.x,
@@ -62,8 +69,8 @@ class Model:
             link=objective.link,
             classes=getattr(objective, "classes", None),
             feature_names=objective.feature_names,
-            settings={"loss": type(objective).__name__} | (settings or {}),
             leak=getattr(objective, "leak", 1.0),
+            settings={"loss": getattr(objective, "kind", type(objective)).__name__} | (settings or {}),
         )
 
     def decision_function(self, A: Any) -> Array:

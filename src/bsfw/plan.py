@@ -114,6 +114,8 @@ def make_plan(
         raise ValueError("neither the objective nor the constraint knows the shape of the variable; give x0=.")
     shape = tuple(known)
     constraint.check_shape(shape)
+    if objective.only_exact and not estimator.exact:
+        raise ValueError(f"{type(estimator).__name__} is an estimate, but {objective.only_exact}.")
     estimator.check(objective, shape)
     rounds = constraint.suggested_rounds if max_rounds is None else positive_int(max_rounds, "max_rounds")
     if not (isinstance(min_gain, (int, float)) and 0 < min_gain <= 1):

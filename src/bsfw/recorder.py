@@ -104,7 +104,7 @@ class Recorder:
         if not math.isfinite(row.gap):
             row.gap_exact = False
         self.state.trace.append(row)
-        self.progress.close(self._line(row))
+        self.progress.close(self._line(engine, row))
         result = self._result(engine, row)
         result.update(success=status.success, status=status, message=_message(engine, status, row))
         return result
@@ -154,7 +154,7 @@ class Recorder:
 
     def _show(self, engine: Engine, row: Row) -> Status | None:
         if self.progress.due():
-            self.progress.show(self._line(row))
+            self.progress.show(self._line(engine, row))
         if self.callback is not None:
             try:
                 self.callback(self._result(engine, row))
@@ -229,12 +229,12 @@ class Recorder:
             **({"switch": state.switch} if self.has_end_phase else {}),
         )
 
-    def _line(self, row: Row) -> str:
+    def _line(self, engine: Engine, row: Row) -> str:
         kind = "gap" if row.gap_exact else "gap of the estimate"
         phase = "" if row.phase is None else f"{row.phase.phase}   "
         return (
             f"{phase}iteration {row.iteration}/{self.limits.max_iter}   f {row.value:.8g}   {kind} {row.gap:.3g}   "
-            f"LMO calls {row.lmo_calls}   {row.seconds:.1f} s{self._time_left()}"
+            f"LMO calls {row.lmo_calls}   {row.seconds:.1f} s{engine.plan.objective.progress()}{self._time_left()}"
         )
 
     def _time_left(self) -> str:

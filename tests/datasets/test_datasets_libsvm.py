@@ -15,7 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from bsfw.datasets import libsvm, read_libsvm
+from bsfw import _libsvm
+from bsfw.datasets import read_libsvm
 
 numbers = st.floats(allow_nan=False, allow_infinity=False, width=64)
 rows = st.lists(st.tuples(numbers, st.dictionaries(st.integers(1, 60), numbers, max_size=8)), min_size=1, max_size=12)
@@ -57,7 +58,7 @@ def test_the_size_of_the_blocks_does_not_matter(samples: list[tuple[float, dict[
     text = text_of(samples, ["\n", "\n\n", " # note\n"])
     A, y = read_libsvm(text)
     bad = text + b"1 nonsense\n"
-    with mock.patch.object(libsvm, "_BLOCK", size):
+    with mock.patch.object(_libsvm, "_BLOCK", size):
         B, z = read_libsvm(text)
         with pytest.raises(ValueError, match=f"line {text.count(bytes([10])) + 1}:"):
             read_libsvm(bad)

@@ -23,7 +23,7 @@ def read(data: str, label: str | None, zero_based: bool, n_features: int | None 
     """Read DATA: a file if there is one of that name, else a known data set."""
     from bsfw.datasets import load, read_table
     from bsfw.datasets.archives import decompress, read_file
-    from bsfw.datasets.libsvm import counts_from_zero, parse_libsvm
+    from bsfw._libsvm import counts_from_zero, parse_libsvm
     from bsfw.datasets.registry import ENTRIES
     from bsfw.datasets.tables import KNOWN
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from bsfw._libsvm import parse_libsvm
 from bsfw.datasets.fetch import Fetched
-from bsfw.datasets.libsvm import parse_libsvm
 from bsfw.datasets.registry import Entry
 
 if TYPE_CHECKING:

@@ -111,6 +111,10 @@ class Line:
         """The best gamma in [0, 1] where the line knows it in closed form, else None: then it is searched for."""
         return None
 
+    def zero(self, largest: float) -> float | None:
+        """A zero of the derivative up to the largest step, or that, where the line has a way of its own; else None."""
+        return None
+
 
 class Objective(ABC):
     """A differentiable function f of one array variable; a finite sum is always the average f = (1/m) sum_i f_i.
@@ -148,6 +152,8 @@ class Objective(ABC):
     quasar_rho: float | None = None
     intercept: bool = False
     offset: Any = None
+    only_exact: str = ""
+    """Why it takes no estimator but the exact gradient, as the end of a sentence; empty if it takes others."""
     _how_to_sum = ""
     """What the user can do about an objective that is no finite sum, at the end of a sentence."""
 
@@ -316,6 +322,10 @@ class Objective(ABC):
     def metrics(self, x: Array) -> dict[str, float]:
         """What the trace records of x besides f, by name: nothing, unless a subclass knows more. Counts nothing."""
         return {}
+
+    def progress(self) -> str:
+        """What a progress line says of it: nothing, unless a subclass knows more."""
+        return ""
 
     def fingerprint(self) -> str:
         """Hash by which a checkpoint recognises the problem; subclasses with data hash the data."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import cached_property
@@ -12,6 +13,7 @@ import numpy as np
 
 from .._arrays import Array, Floats, digest, norm, number
 from .._threads import one_blas_thread
+from ..blocks import Blocks
 from . import _checks
 from ._intercept import best_shift
 from ._spectral import SMALL, largest_magnitude
@@ -77,8 +79,9 @@ class LinearModel(Objective):
 
     Parameters
     ----------
-    A : array or sparse matrix, (m, n)
-        One row per sample. Sparse formats become CSR; float32 and float64 are kept, other types become float64.
+    A : array, sparse matrix or blocks, (m, n)
+        One row per sample. Sparse formats become CSR; float32 and float64 are kept, other types become float64. Data
+        that outgrow memory come as `bsfw.blocks`, with their labels and weights, without y.
     y : array, (m,)
         Targets.
     intercept : bool
@@ -110,7 +113,17 @@ class LinearModel(Objective):
     _curvature: float
     """Largest |phi''| in z (for vector margins: spectral norm of the Hessian), over all z and the admitted y."""
 
-    def __init__(self, A: Any, y: Any, *, intercept: bool = False, sample_weight: Any = None) -> None:
+    def __new__(cls, A: Any = None, *args: Any, **settings: Any) -> Any:
+        """The model; of `bsfw.blocks` in place of A and y a `PartitionedModel`."""
+        if isinstance(A, Blocks):
+            from .partitioned import PartitionedModel
+
+            if args:
+                raise TypeError("blocks hold their labels: leave y out, and give all else by name.")
+            return PartitionedModel(cls, A, settings)
+        return super().__new__(cls)
+
+    def __init__(self, A: Any, y: Any = None, *, intercept: bool = False, sample_weight: Any = None) -> None:
         super().__init__()
         self.A, self.feature_names = _checks.design_matrix(A), _checks.feature_names(A)
         self.intercept, self.offset = bool(intercept), None
@@ -435,6 +448,10 @@ class LinearModel(Objective):
             return max(float(top), 0.0) * (1 + 1e-12)  # rounding of a backward stable solver
         gram = LinearOperator((size, size), matvec=lambda v: B.T @ (B @ v), dtype=np.dtype(np.float64))
         return largest_magnitude(gram, ceiling=float(self._squared_row_norms().sum()))
+
+
+# What `inspect` shows of a subclass without a constructor of its own.
+LinearModel.__new__.__signature__ = inspect.signature(LinearModel.__init__)  # type: ignore[attr-defined]
 
 
 def _views(A: Any, rows: slice) -> tuple[Any, Any]:

@@ -29,7 +29,7 @@ class SquaredLink(LinearModel):
     def __init__(
         self,
         A: Any,
-        y: Any,
+        y: Any = None,
         quasar_rho: float | None = None,
         *,
         intercept: bool = False,
@@ -209,7 +209,7 @@ class LeakySquared(SquaredLink):
     def __init__(
         self,
         A: Any,
-        y: Any,
+        y: Any = None,
         leak: float = 0.1,
         quasar_rho: float | None = None,
         *,

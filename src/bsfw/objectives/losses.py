@@ -46,7 +46,7 @@ class Logistic(LinearModel):
     _curvature = 0.25  # phi'' = sigma(t) (1 - sigma(t))
 
     def __init__(
-        self, A: Any, y: Any, *, positive: Any = None, intercept: bool = False, sample_weight: Any = None
+        self, A: Any, y: Any = None, *, positive: Any = None, intercept: bool = False, sample_weight: Any = None
     ) -> None:  # fmt: skip
         self._positive = positive
         super().__init__(A, y, intercept=intercept, sample_weight=sample_weight)
@@ -118,7 +118,7 @@ class Huber(LinearModel):
     _curvature = 1.0
 
     def __init__(
-        self, A: Any, y: Any, delta: float = 1.0, *, intercept: bool = False, sample_weight: Any = None
+        self, A: Any, y: Any = None, delta: float = 1.0, *, intercept: bool = False, sample_weight: Any = None
     ) -> None:
         super().__init__(A, y, intercept=intercept, sample_weight=sample_weight)
         self.delta = positive(delta, "delta")
@@ -167,7 +167,7 @@ class Tukey(LinearModel):
     def __init__(
         self,
         A: Any,
-        y: Any,
+        y: Any = None,
         c: float = 4.685,
         quasar_rho: float | None = None,
         *,

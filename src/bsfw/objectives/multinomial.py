@@ -39,7 +39,7 @@ class Multinomial(LinearModel):
     link = "softmax"
     _curvature = 0.5
 
-    def __init__(self, A: Any, y: Any, *, intercept: bool = False, sample_weight: Any = None) -> None:
+    def __init__(self, A: Any, y: Any = None, *, intercept: bool = False, sample_weight: Any = None) -> None:
         super().__init__(A, y, intercept=intercept, sample_weight=sample_weight)
         self.shape = (self.A.shape[1], len(self.classes))
 

@@ -42,7 +42,8 @@ class Exact(Search):
     name = "exact"
 
     def _search(self, line: Line, slope: float, squared: float, largest: float) -> float:
-        return derivative_zero(line, slope, largest)
+        known = line.zero(largest)
+        return derivative_zero(line, slope, largest) if known is None else known
 
 
 class _Decrease:
