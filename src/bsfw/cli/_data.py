@@ -21,9 +21,9 @@ class Data(NamedTuple):
 
 def read(data: str, label: str | None, zero_based: bool, n_features: int | None = None) -> Data:
     """Read DATA: a file if there is one of that name, else a known data set."""
+    from bsfw._libsvm import counts_from_zero, parse_libsvm
     from bsfw.datasets import load, read_table
     from bsfw.datasets.archives import decompress, read_file
-    from bsfw._libsvm import counts_from_zero, parse_libsvm
     from bsfw.datasets.registry import ENTRIES
     from bsfw.datasets.tables import KNOWN
 
