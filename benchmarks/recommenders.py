@@ -173,30 +173,27 @@ def soft_impute(
 # --- packages --------------------------------------------------------------------------------------------------------
 
 
-def _frame(ratings: Ratings) -> Any:
-    import pandas
-
-    return pandas.DataFrame({"UserId": ratings.rows, "ItemId": ratings.cols, "Rating": ratings.values})
-
-
 def cmfrec(train: Ratings, test: Ratings, rank: int, weight: float, sweeps: int, implicit: bool) -> Point:
     from cmfrec import CMF
+    from scipy import sparse
 
     model = CMF(
         k=rank, lambda_=weight, add_implicit_features=implicit, use_float=True, nthreads=1, verbose=False,
         precompute_for_predictions=False, niter=sweeps,
     )  # fmt: skip
-    frame = _frame(train)
+    observed = sparse.coo_matrix((train.values, (train.rows, train.cols)), shape=train.shape)
     started = time.process_time()
-    model.fit(frame)
+    model.fit(observed)  # of a table it asks pandas for what pandas 4 drops
     seconds = time.process_time() - started
     return seconds, _rmse(model.predict(test.rows, test.cols), test)
 
 
 def surprise(train: Ratings, test: Ratings, rank: int, epochs: int) -> Point:
+    import pandas
     from surprise import SVD, Dataset, Reader
 
-    data = Dataset.load_from_df(_frame(train), Reader(rating_scale=(1, 5))).build_full_trainset()
+    table = pandas.DataFrame({"UserId": train.rows, "ItemId": train.cols, "Rating": train.values})
+    data = Dataset.load_from_df(table, Reader(rating_scale=(1, 5))).build_full_trainset()
     started = time.process_time()
     model = SVD(n_factors=rank, n_epochs=epochs, random_state=0).fit(data)
     seconds = time.process_time() - started

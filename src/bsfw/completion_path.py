@@ -22,7 +22,7 @@ from .results import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-STEPS = 2.0 ** np.arange(-1.5, 1.6, 0.5)
+REFINEMENTS = 2.0 ** np.arange(-1.5, 1.6, 0.5)
 """Default radii, relative to the one that the data suggest."""
 ACCURACY, MOST_ITERATIONS = 1e-2, 30
 """Default end of a run: the gap relative to f of the zero matrix, or the iterations. More accuracy does not predict
@@ -167,7 +167,7 @@ def _radii(objective: MatrixCompletion, radii: Sequence[float] | None) -> list[f
     if radii is None:
         middle = objective.default_constraint()
         assert isinstance(middle, NuclearBall)
-        return [float(step * middle.radius) for step in STEPS]
+        return [float(step * middle.radius) for step in REFINEMENTS]
     ordered = sorted({positive(radius, "a radius") for radius in radii})
     if not ordered:
         raise ValueError("there are no radii; give at least one.")

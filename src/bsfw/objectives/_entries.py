@@ -29,7 +29,7 @@ def _bounded_slope(d: Floats) -> Floats:
     return 4.0 * d / np.square(2.0 + np.square(d))
 
 
-LOSSES: dict[str, float | None] = {"bounded": None, "squared": 1.0, "huber": 1.0}
+ENTRY_LOSSES: dict[str, float | None] = {"bounded": None, "squared": 1.0, "huber": 1.0}
 """The losses by name, with their quasar-convexity: 1.0 for a convex one, None for a nonconvex one."""
 
 

@@ -16,7 +16,7 @@ from ..completion_model import CompletionModel
 from ..constraints.base import Constraint
 from ..lowrank import LowRank
 from . import _checks
-from ._entries import LOSSES, EntryLosses
+from ._entries import ENTRY_LOSSES, EntryLosses
 from ._frame import Frame
 from ._observations import ids_of, in_order, keys_of, observed, ordered_weights
 from .base import Objective
@@ -165,9 +165,9 @@ class MatrixCompletion(EntryLosses):
         dtype: npt.DTypeLike = float,
     ) -> None:
         Objective.__init__(self)
-        if not isinstance(loss, str) or loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(map(repr, LOSSES))}, got {shown(loss)}.")
-        self.loss, self.delta, self.quasar_rho = loss, positive(delta, "delta"), LOSSES[loss]
+        if not isinstance(loss, str) or loss not in ENTRY_LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(map(repr, ENTRY_LOSSES))}, got {shown(loss)}.")
+        self.loss, self.delta, self.quasar_rho = loss, positive(delta, "delta"), ENTRY_LOSSES[loss]
         self.compression = number(compression, "compression")
         if not 0.0 <= self.compression < 1.0:
             raise ValueError(f"compression must be a relative tolerance in [0, 1[, got {shown(compression)}.")

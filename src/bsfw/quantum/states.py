@@ -21,7 +21,7 @@ from .measurements import pauli_phases, walsh
 from .settling import Settled
 from .transforms import index_like
 
-LOSSES = ("likelihood", "least-squares")
+STATE_LOSSES = ("likelihood", "least-squares")
 _QUBITS = 5
 """As in `losses`: transforms of more qubits go in two products."""
 _ALL = slice(None)
@@ -80,8 +80,8 @@ class StateTomography(Objective):
         like: Any = None,
     ) -> None:
         super().__init__()
-        if loss not in LOSSES:
-            raise ValueError(f"loss must be one of {', '.join(LOSSES)}, got {loss!r}.")
+        if loss not in STATE_LOSSES:
+            raise ValueError(f"loss must be one of {', '.join(STATE_LOSSES)}, got {loss!r}.")
         self.record, self.design, self.readout, self.truth = record, record.design, readout, truth
         d = self.design.dimension
         self.rank = None if rank is None else positive_int(rank, "rank")

@@ -7,7 +7,7 @@ import pytest
 
 import bsfw
 from bsfw.engines.active.engine import REFRESH_EVERY
-from bsfw.engines.active.methods import METHODS
+from bsfw.engines.active.methods import CHOICES
 from bsfw.engines.active.searches import SEARCHES, Adaptive, Backtracking, Exact
 from bsfw.objectives.base import Line
 from bsfw.results import Status
@@ -15,7 +15,7 @@ from bsfw.solver import Solver
 from bsfw.state import Limits, Schedule, State
 from bsfw.vertices import Dense
 
-EVERY_METHOD = pytest.mark.parametrize("method", METHODS)
+EVERY_METHOD = pytest.mark.parametrize("method", CHOICES)
 EVERY_SEARCH = pytest.mark.parametrize("search", SEARCHES)
 
 
@@ -94,7 +94,7 @@ def cvxpy_optimum(objective, constraint):
 @pytest.mark.parametrize(("objective", "constraint"), problems())
 def test_all_methods_and_searches_agree_with_cvxpy(objective, constraint):
     best = cvxpy_optimum(objective, constraint)
-    for method in METHODS:
+    for method in CHOICES:
         for search in SEARCHES if not isinstance(constraint, bsfw.Polytope) else ("exact",):  # its LMO is slow
             result, _, engine = run(objective, constraint, method, search)
             assert result.status is Status.GAP_REACHED, (method, search)

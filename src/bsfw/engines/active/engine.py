@@ -14,12 +14,12 @@ from ...plan import Plan
 from ...state import State
 from ...steps import LineSearch, Move
 from ..base import Engine
-from .methods import METHODS, Choice, Look
+from .methods import CHOICES, Choice, Look
 from .searches import SEARCHES, Adaptive
 
 REFRESH_EVERY = 64
 """Iterations after which x is formed anew from the atoms; in between it follows the steps."""
-STEPS = ("frank-wolfe", "away", "pairwise", "drop")
+KINDS = ("frank-wolfe", "away", "pairwise", "drop")
 
 
 class ActiveSetEngine(Engine):
@@ -52,12 +52,12 @@ class ActiveSetEngine(Engine):
         super().__init__(plan, state)
         assert isinstance(plan.step, LineSearch)
         self.search = SEARCHES[plan.step.kind]()
-        self._choose = METHODS[plan.method]
+        self._choose = CHOICES[plan.method]
         self.active: ActiveSet | None = None
-        self.steps = dict.fromkeys(STEPS, 0)
+        self.steps = dict.fromkeys(KINDS, 0)
         if "active.weights" in state.memory:
             self.active = ActiveSet.from_arrays(state.memory)
-            self.steps = dict(zip(STEPS, np.asarray(state.memory["active.steps"]).tolist(), strict=True))
+            self.steps = dict(zip(KINDS, np.asarray(state.memory["active.steps"]).tolist(), strict=True))
             if isinstance(self.search, Adaptive):
                 self.search.smoothness = float(state.memory["active.smoothness"])
 

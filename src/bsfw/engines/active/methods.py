@@ -149,7 +149,7 @@ def blended_pairwise(look: Look) -> Choice:
     return look.between(source, look.active.atom(target), float(look.scores[target]))
 
 
-METHODS: dict[str, Callable[[Look], Choice]] = {
+CHOICES: dict[str, Callable[[Look], Choice]] = {
     "away": away,
     "pairwise": pairwise,
     "blended-pairwise": blended_pairwise,

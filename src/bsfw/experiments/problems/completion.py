@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from ...objectives._entries import LOSSES
+from ...objectives._entries import ENTRY_LOSSES
 from ..schema import Checked, Positive, Slug
 from .base import Problem, ProblemSpec
 
 if TYPE_CHECKING:
     CompletionLoss: TypeAlias = str
 else:
-    CompletionLoss = Literal[tuple(LOSSES)]
+    CompletionLoss = Literal[tuple(ENTRY_LOSSES)]
 
 SYNTHETIC = "ml-100k-like"
 """The seeded synthetic ratings that take the place of ml-100k where the published file is not here."""
@@ -71,7 +71,7 @@ class Completion(ProblemSpec, frozen=True, kw_only=True, tag="completion"):
 
     @property
     def convex(self) -> bool:
-        return LOSSES[self.loss] == 1.0
+        return ENTRY_LOSSES[self.loss] == 1.0
 
     def build(self, rng: np.random.Generator) -> Problem:
         from ...constraints import NuclearBall
