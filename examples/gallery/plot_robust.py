@@ -34,7 +34,7 @@ for name, objective in losses.items():
 
 figure, ax = plt.subplots(figsize=(6, 3.2), layout="constrained")
 ax.boxplot(list(errors.values()), tick_labels=list(errors))
-ax.set(yscale="symlog", ylabel="error of a coefficient")
+ax.set(yscale="log", ylim=(1e-4, 2), ylabel="error of a coefficient")
 
 # %%
 # **What to change.** Start nonconvex losses from a convex fit, as here. A loss of your own: subclass
