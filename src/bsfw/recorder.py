@@ -57,7 +57,7 @@ class Recorder:
         self.progress, self.has_end_phase, self.interrupts = ProgressLine(verbose), has_end_phase, Interrupts()
         self._began, self._share = time.monotonic(), limits.share_used(state)
         self._row, self._measured, self._checked = Row(state.iteration), False, False
-        self._look_again, self._scale = math.inf, math.nan
+        self._look_again, self._scale = (math.inf, 0), math.nan
 
     def announce_compilation(self) -> None:
         """Say why nothing moves yet."""
@@ -73,7 +73,7 @@ class Recorder:
         state, schedule, row = self.state, self.schedule, self._row
         if direction is None or not math.isfinite(direction.norm):
             return Status.NUMERICAL_FAILURE
-        row.gap, row.gap_exact = direction.gap, engine.plan.estimator.exact
+        row.gap, row.gap_exact = direction.gap, engine.exact_gaps
         reached = self._end_of_gap(engine, row, self.limits.gap_tol, Status.GAP_REACHED)
         if reached is not None or not schedule.record_due(state.iteration):
             return reached
@@ -100,6 +100,7 @@ class Recorder:
         """The result of a run that ends at x^t."""
         row = self._row
         engine.publish(self.state)
+        row.gap_exact = self._checked
         self._measure(engine, row, with_gap=True)
         if not math.isfinite(row.gap):
             row.gap_exact = False
@@ -118,9 +119,11 @@ class Recorder:
 
         The gap that came with a direction follows from what a run keeps up to date; a verdict is given on one that is
         computed afresh from the gradient at x^t, with its rounding. If that is larger, the next look at it comes when
-        the other has halved.
+        the other has halved or the iterations have doubled.
         """
-        if tolerance is None or not row.gap_exact or not row.gap <= min(tolerance, self._look_again):
+        if tolerance is None or not (row.gap_exact or engine.plan.estimator.exact) or not row.gap <= tolerance:
+            return None
+        if not self._checked and not (row.gap <= self._look_again[0] or self.state.iteration >= self._look_again[1]):
             return None
         seemed = row.gap
         if not self._checked:
@@ -128,11 +131,11 @@ class Recorder:
             started = time.perf_counter()
             self._check(engine, row, None)
             self.state.check_seconds += time.perf_counter() - started
-        if not row.gap >= -tolerance:  # no gap is negative: what says so is wrong by more than is asked for
+        if math.isnan(row.gap):  # of a gradient that is not finite, or negative beyond rounding
             return Status.NUMERICAL_FAILURE
         if row.gap <= tolerance:
             return reached
-        self._look_again = 0.5 * seemed if seemed > 0.0 else -math.inf
+        self._look_again = 0.5 * seemed if seemed > 0.0 else -math.inf, 2 * self.state.iteration
         return None
 
     def _natural_end(self, engine: Engine, row: Row) -> Status | None:

@@ -20,7 +20,7 @@ from .._threads import one_blas_thread
 from ._common import as_double, first_axis, scaled
 
 _SEED = 20_240_229
-_DENSE = 48  # up to this size LAPACK is faster than a Lanczos run
+DENSE = 48  # up to this size LAPACK is faster than a Lanczos run
 _BASIS = 48  # Lanczos vectors before a restart
 _KEEP = 16  # Ritz vectors that survive it: several, so that a cluster at the end of the spectrum is kept whole
 _RESTARTS = 300
@@ -67,7 +67,7 @@ def leading_singular_pair(matrix: Any, tolerance: float) -> tuple[float, Array, 
     if explicit is None:
         forward, backward, exponent = _scaled_products(matrix, dtype)
     else:
-        if isinstance(explicit, np.ndarray) and min(rows, columns) <= _DENSE:
+        if isinstance(explicit, np.ndarray) and min(rows, columns) <= DENSE:
             return _by_svd(explicit, exponent)
         forward, backward = _products(explicit)
     if rows < columns:  # the recurrence starts on the shorter side, which is exhausted first
@@ -103,7 +103,7 @@ def smallest_eigenpair(matrix: Any, tolerance: float) -> tuple[float, Array]:
     if explicit is None:
         forward, _, exponent = _scaled_products(matrix, dtype)
     else:
-        if isinstance(explicit, np.ndarray) and size <= _DENSE:
+        if isinstance(explicit, np.ndarray) and size <= DENSE:
             return _by_eigh(explicit, exponent)
         forward = _products(explicit)[0]
     value, vector, converged = _hermitian(forward, size, dtype, tolerance)

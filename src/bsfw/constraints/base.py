@@ -65,6 +65,18 @@ class Constraint(ABC):
         """Whether x lies in C up to a relative `tolerance`."""
         return bool(self.violation(host(x)) <= tolerance)
 
+    def lower_bound(self, direction: Array, vertex: Vertex) -> float:
+        """A number that is certainly not above min over C of Re<direction, v>, up to rounding: what an exact gap needs.
+
+        Here the value at `vertex`, which is lmo(direction): the oracle is exact, or its word is trusted. A set whose
+        oracle stops at a tolerance overrides this, and `solves_exactly`.
+        """
+        return vertex.inner(direction)
+
+    def solves_exactly(self, shape: tuple[int, ...]) -> bool:
+        """Whether the value at lmo(direction) is the minimum up to rounding, for variables of this shape."""
+        return True
+
     def start(self, shape: tuple[int, ...], dtype: npt.DTypeLike = float) -> Vertex:
         """The set's own start vertex: lmo(0)."""
         return self.lmo(np.zeros(shape, dtype=dtype))

@@ -17,7 +17,8 @@ class Oracle(Constraint):
     """A set given by its linear minimisation oracle.
 
     Every answer is checked for shape and for finite entries; that it is a minimiser, a vertex, and the same one for the
-    same direction is up to the callable. Arrays are copied, so the callable may reuse its buffer.
+    same direction is up to the callable, whose word is trusted: where it does not minimise, the gap of a run is no
+    bound. Arrays are copied, so the callable may reuse its buffer.
 
     Parameters
     ----------

@@ -180,6 +180,18 @@ class Polytope(FixedShape):
         bounds[free] = extent + (1.0 + extent[:, 1:] - extent[:, :1]) * [-1.0, 1.0]
         return bounds
 
+    @cached_property
+    def _box(self) -> Array:
+        """The bounds, with loose ones where there are none: by one linear program for all variables with one bound."""
+        box = self._closed_bounds.copy()
+        below, above = (np.isfinite(side) for side in box.T)
+        signs = above.astype(float) - below  # of the sum of the distances to the only bounds, which is to be large
+        distances = -_solved(self._linprog(signs, self._closed_bounds)).fun if signs.any() else 0.0
+        distances += box[signs > 0, 1].sum() - box[signs < 0, 0].sum()
+        most = 2.0 * max(float(distances), 0.0) + 1.0
+        box[signs < 0, 1], box[signs > 0, 0] = box[signs < 0, 0] + most, box[signs > 0, 1] - most
+        return box
+
     def lmo(self, direction: Array) -> Vertex:
         g = as_real(direction, self)
         self.check_shape(g.shape)
@@ -187,6 +199,30 @@ class Polytope(FixedShape):
         cost = as_double(scaled(g)[0])
         solution = _solved(self._linprog(cost / (largest_component(cost) or 1.0), self._closed_bounds))
         return Dense(np.asarray(solution.x, dtype=g.dtype))
+
+    def lower_bound(self, direction: Array, vertex: Vertex) -> float:
+        """By the multipliers of the linear program, which give a bound however far HiGHS is from the optimum.
+
+        For any y <= 0 and z, <c, x> >= b_ub y + b_eq z + <d, x> on the polytope, with d = c - A_ub^T y - A_eq^T z, and
+        <d, x> is at least its minimum over a box around the polytope. Rounding is added (Neumaier, Shcherbina, 2004).
+        """
+        cost, exponent = scaled(as_double(as_real(direction, self)))
+        size = largest_component(cost) or 1.0
+        solution = _solved(self._linprog(cost / size, self._closed_bounds))
+        duals = np.minimum(solution.ineqlin.marginals, 0.0), solution.eqlin.marginals
+        reduced, magnitude, value, terms = cost / size, np.abs(cost / size), 0.0, 0.0
+        for matrix, right, y in zip((self.A_ub, self.A_eq), (self.b_ub, self.b_eq), duals, strict=True):
+            if matrix is not None:
+                reduced, magnitude = reduced - matrix.T @ y, magnitude + abs(matrix).T @ np.abs(y)
+                value, terms = value + float(right @ y), terms + float(np.abs(right) @ np.abs(y))
+        low, high = self._box.T
+        least = np.minimum(reduced * low, reduced * high)
+        terms += float(np.abs(least).sum() + magnitude @ np.maximum(np.abs(low), np.abs(high)))
+        rounding = (sum(map(len, duals)) + len(cost) + 4) * float(np.finfo(float).eps) * terms
+        return math.ldexp(size * (value + float(least.sum()) - rounding), exponent)
+
+    def solves_exactly(self, shape: tuple[int, ...]) -> bool:
+        return False
 
     def violation(self, x: Array) -> float:
         """Largest excess of a constraint, relative to max(1, |right-hand side|)."""

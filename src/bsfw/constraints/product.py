@@ -75,6 +75,16 @@ class Product(Constraint):
                 return Dense(np.concatenate([part.dense().ravel() for part in parts]))
         return Sparse(np.concatenate(indices), np.concatenate(values), direction.shape)
 
+    def lower_bound(self, direction: Array, vertex: Vertex) -> float:
+        """The sum of those of the blocks."""
+        if is_foreign(direction) or self.solves_exactly(direction.shape):
+            return super().lower_bound(direction, vertex)
+        pieces = zip((block[0] for block in self.blocks), self.split(direction), strict=True)
+        return sum(constraint.lower_bound(g, constraint.lmo(g)) for constraint, g in pieces)
+
+    def solves_exactly(self, shape: tuple[int, ...]) -> bool:
+        return all(constraint.solves_exactly(size) for constraint, size in self.blocks)
+
     def violation(self, x: Array) -> float:
         """The largest violation of a block."""
         pieces = self.split(np.asarray(x))

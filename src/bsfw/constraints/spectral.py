@@ -11,8 +11,9 @@ from .._arrays import Array, is_foreign, namespace, positive, require_finite
 from ..boosting import Direction
 from ..vertices import Dense, RankOne, Vertex
 from ._ball_boost import boost_in_plane
+from ._certificates import largest_singular_value, smallest_eigenvalue
 from ._common import as_double, as_inexact, first_axis, in_dtype_of, require_matrix, scaled, worst
-from ._lanczos import leading_singular_pair, smallest_eigenpair
+from ._lanczos import DENSE, leading_singular_pair, smallest_eigenpair
 from .balls import euclidean_vertex
 from .base import Constraint
 
@@ -61,6 +62,15 @@ class NuclearBall(Constraint):
             return RankOne(-self.radius, left[:, 0], right[0, :].conj())
         _, left, right = leading_singular_pair(g, 1e-6 if self.tolerance is None else self.tolerance)
         return RankOne(-self.radius, left.astype(g.dtype, copy=False), right.astype(g.dtype, copy=False))
+
+    def lower_bound(self, direction: Array, vertex: Vertex) -> float:
+        """-radius times an upper bound of the spectral norm, by LAPACK up to 4,000 rows or columns."""
+        if is_foreign(direction):  # there the oracle is a full SVD
+            return super().lower_bound(direction, vertex)
+        return -self.radius * largest_singular_value(direction)
+
+    def solves_exactly(self, shape: tuple[int, ...]) -> bool:
+        return min(shape) <= DENSE
 
     def violation(self, x: Array) -> float:
         """Relative excess of the nuclear norm, by a full SVD."""
@@ -167,6 +177,14 @@ class Spectraplex(Constraint):
             return RankOne(0.0, axis, axis)
         vector = vector.astype(g.dtype, copy=False)
         return RankOne(self.radius, vector, vector)
+
+    def lower_bound(self, direction: Array, vertex: Vertex) -> float:
+        """radius times a lower bound of the smallest eigenvalue, by LAPACK up to 4,000 rows."""
+        least = self.radius * smallest_eigenvalue(direction)
+        return least if self.equality else min(least, 0.0)
+
+    def solves_exactly(self, shape: tuple[int, ...]) -> bool:
+        return shape[0] <= DENSE
 
     def violation(self, x: Array) -> float:
         """The largest of: distance to Hermitian, most negative eigenvalue, error of the trace; relative to radius."""

@@ -14,6 +14,7 @@ import numpy as np
 
 from .._arrays import Array, host_dtype, inner, norm
 from ..boosting import Direction
+from ..constraints.base import Constraint
 from ..estimators.base import BatchEstimator, CoordinateEstimator
 from ..objectives.base import Objective
 from ..phases import Check
@@ -112,7 +113,7 @@ class Engine(ABC):
     def check(self, state: State, vertex: Vertex | None = None) -> Check:
         """A bound of the exact gap at a published x^t, and the error of an estimate with this vertex (nan without one).
 
-        Off the clock, and counted apart. nan if the gradient is not finite.
+        Off the clock, and counted apart. nan if the gradient is not finite, or the gap negative beyond rounding.
         """
         plan, x = self.plan, state.x
         with plan.objective.counting(state.check_counts):
@@ -122,7 +123,12 @@ class Engine(ABC):
         state.check_lmo_calls += 1
         best = plan.constraint.lmo(gradient)
         error = math.nan if vertex is None else vertex.inner(gradient) - best.inner(gradient)
-        return Check(gap_bound(gradient, x, best), error)
+        return Check(gap_bound(plan.constraint, gradient, x, best), error)
+
+    @property
+    def exact_gaps(self) -> bool:
+        """Whether the gap of a direction is that of x^t up to rounding, without a `check`."""
+        return self.plan.estimator.exact and self.plan.constraint.solves_exactly(self.plan.shape)
 
     def extras(self) -> dict[str, Any]:
         """Fields of the result that only this engine knows."""
@@ -170,8 +176,8 @@ class Engine(ABC):
             state.seconds += time.perf_counter() - started
 
 
-def gap_bound(gradient: Array, x: Array, vertex: Vertex) -> float:
-    """<gradient, x - vertex>, and what rounding can have taken from it.
+def gap_bound(constraint: Constraint, gradient: Array, x: Array, vertex: Vertex) -> float:
+    """An upper bound of max over C of <gradient, x - v>, with what rounding can have taken from it; `vertex` is lmo's.
 
     A sum of n products in the precision eps is right to 4 sqrt(n) eps times the sum of their magnitudes, but for odds
     of less than 1e-10 (Higham and Mary, 2019, with lambda = 8); that sum is at most ||gradient|| (||x|| + ||vertex||).
@@ -183,7 +189,17 @@ def gap_bound(gradient: Array, x: Array, vertex: Vertex) -> float:
         gradient, x = gradient.astype(wide), x.astype(wide)
     size = norm(gradient) * (norm(x) + math.sqrt(vertex.norm_squared()))
     rounding = (4.0 * math.sqrt(math.prod(x.shape)) + 8.0) * float(np.finfo(host_dtype(x)).eps) + own
-    return inner(gradient, x) - vertex.inner(gradient) + rounding * size
+    return not_negative(inner(gradient, x) - constraint.lower_bound(gradient, vertex) + rounding * size, size, x)
+
+
+def not_negative(gap: float, size: float, x: Array) -> float:
+    """`gap`, an upper bound, or 0 where it is below by the drift of x: no gap of a point of C is negative. nan where it
+    is below by more, for then x is outside of C or an oracle is wrong.
+
+    The root of eps, times the `size` of what the gap is a difference of, is far more than x drifts in long runs.
+    """
+    drift = math.sqrt(float(np.finfo(host_dtype(x)).eps)) * size
+    return max(gap, 0.0) if gap >= -drift else math.nan
 
 
 @dataclass(frozen=True)

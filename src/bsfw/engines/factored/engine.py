@@ -10,20 +10,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..._arrays import Array, inner, is_complex, norm
+from ..._arrays import Array, is_complex, norm
 from ...boosting import Direction
 from ...constraints._common import first_axis
 from ...constraints.base import Constraint
 from ...constraints.spectral import NuclearBall, Spectraplex
 from ...lowrank import LowRank
-from ...objectives.base import Objective
+from ...objectives.base import Counts, Objective
 from ...objectives.completion import MatrixCompletion
 from ...phases import Check
 from ...plan import Plan
 from ...state import State
 from ...steps import Move
 from ...vertices import RankOne, Vertex, move
-from ..base import Engine
+from ..base import Engine, not_negative
 from ..starts import checked_start
 from . import jitted
 from .boosting import ObservedEntries, Span, boost
@@ -197,16 +197,31 @@ class FactoredEngine(Engine):
         return csr_array((self.m, self.pattern.cols, self.pattern.indptr), shape=self.pattern.shape)
 
     def check(self, state: State, vertex: Vertex | None = None) -> Check:
-        """The exact gap; the LMO is solved more tightly than in the run. The error of an estimate is not told."""
-        z = self.objective.margins(state.x)
-        with self.observed.counting(state.check_counts):
-            gradient = self.observed.gradient(z)
-        if not np.isfinite(norm(gradient)):
+        """An upper bound of the gap, from the factors of x^t in double precision; no error of an estimate is told."""
+        from ..newton.certificate import factors_of, nuclear_gap, spectraplex_gap
+        from ..newton.problem import Problem
+
+        problem, constraint = Problem(self.objective, np.float64), self.plan.constraint
+        with self.objective.counting(Counts()):  # its value is not asked for
+            point = problem.point(factors_of(state.x, (np.empty(0), np.empty(0))))
+        state.check_counts.full_gradients += 1
+        state.check_counts.sample_gradients += self.objective.n_samples
+        if not np.isfinite(norm(point.slopes)):
             return Check(float("nan"), float("nan"))
         state.check_lmo_calls += 1
-        direction, tolerance = _sparse(self.objective, gradient), _tolerance(self.plan.constraint, True)
-        best = lmo(self.plan.constraint, direction, tolerance, (state.check_lmo_calls, 1), self.objective.dtype)
-        return Check(inner(gradient, z) - best.scale * _bilinear(direction, best), float("nan"))
+        seeds = self.seed, state.iteration, 1
+        if isinstance(constraint, NuclearBall):
+            gap = nuclear_gap(problem, point, constraint.radius, seeds)
+        else:
+            assert isinstance(constraint, Spectraplex)
+            shift = -bottom_eigenpair(_sparse(self.objective, -point.slopes), LMO_TOLERANCE)[0]
+            gap = spectraplex_gap(problem, point, constraint.radius, constraint.equality, shift, seeds)
+        return Check(not_negative(gap, constraint.radius * norm(point.slopes), state.x.left), float("nan"))
+
+    @property
+    def exact_gaps(self) -> bool:
+        """The LMO stops at a tolerance."""
+        return False
 
     def save(self, state: State) -> dict[str, Any]:
         kept = super().save(state)
@@ -248,11 +263,6 @@ def _pattern(objective: MatrixCompletion) -> Pattern:
 def _sparse(objective: MatrixCompletion, data: Array) -> SparseLowRank:
     empty = (np.empty((size, 0), dtype=objective.dtype) for size in objective.shape)
     return SparseLowRank(_pattern(objective), data, next(empty), np.empty(0), next(empty))
-
-
-def _bilinear(direction: SparseLowRank, vertex: RankOne) -> float:
-    pattern = direction.pattern
-    return float(jitted.bilinear(pattern.indptr, pattern.cols, direction.data, vertex.left, vertex.right))
 
 
 def factored(x: Array, hermitian: bool) -> LowRank:
