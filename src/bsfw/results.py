@@ -83,7 +83,7 @@ class Result(OptimizeResult):
     gap : float
         Frank-Wolfe gap at x, an upper bound of f(x) - min f if f is convex.
     gap_exact : bool
-        Whether `gap` was computed from the exact gradient.
+        Whether `gap` is that of the exact gradient, told by `Constraint.lower_bound` where the oracle is not exact.
     success : bool
         True only if the exact gap reached gap_tol, or without one the run's natural end.
     status : Status

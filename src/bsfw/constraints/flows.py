@@ -229,6 +229,11 @@ class PathPolytope(FixedShape):
         answers = iter([first])
         return boost(m, x, lambda cost: next(answers, None) or self.lmo(np.maximum(cost, 0.0)), max_rounds, min_gain)
 
+    def lower_bound(self, direction: Array, vertex: Vertex) -> float:
+        """The value at the vertex, less what breaking ties can have cost."""
+        ties = 2.0 * _TIE_BREAK * self._longest * self._total * largest_component(as_real(direction, self))
+        return vertex.inner(direction) - ties
+
     def _nonnegative(self, cost: Array) -> Array:
         """Costs >= 0 with the same shortest paths: c_ij + h_i - h_j, h the distance from the nearest source."""
         if cost.min() >= 0:

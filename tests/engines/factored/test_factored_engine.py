@@ -49,10 +49,16 @@ def agree(factored, reference, tolerance=1e-6, search=False):  # rounding grows 
     assert isinstance(reference.x, np.ndarray)
     difference = np.linalg.norm(np.asarray(factored.x) - reference.x)
     assert difference <= tolerance * np.linalg.norm(reference.x)
-    for name in ("value", "gap", "gamma", "alignment"):
+    told, known = factored.trace["gap"], reference.trace["gap"]
+    assert (told >= (1 - 1e-6) * known - 1e-9).all()
+    assert (told <= 1.05 * known + 1e-9).all()  # an upper bound where it is exact
+    for name in ("value", "gamma", "alignment"):
         assert np.allclose(factored.trace[name], reference.trace[name], rtol=1e-6, atol=1e-9, equal_nan=True), name
-    for name in ("nit", "nfev", "lmo_calls", "check_counts", "check_lmo_calls"):
+    for name in ("nit", "nfev", "lmo_calls"):
         assert factored[name] == reference[name], name
+    if not reference.trace["gap_exact"].all():  # else LAPACK tells exact gaps on the way, where Lanczos needs checks
+        assert factored.check_counts == reference.check_counts
+        assert factored.check_lmo_calls == reference.check_lmo_calls
     if search:  # rounding decides when a root is found to the last digit
         assert abs(factored.njev - reference.njev) <= factored.nit
     else:

@@ -12,7 +12,7 @@ from ...constraints._certificates import close_norm_bound
 from ...lowrank import LowRank
 from .problem import Factors, Point, Problem, Product
 
-CLOSE = 1.1
+CLOSE = 1.01
 """Upper by lower bound of the gap at which it counts as close."""
 SETTLED = 1e-12
 """A gap below this, relative to |f|, is settled as well."""
