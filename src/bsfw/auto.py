@@ -11,6 +11,7 @@ from .engines import engine_type
 from .estimators import Estimator
 from .objectives.base import Objective
 from .objectives.linear_model import LinearModel
+from .objectives.partitioned import PartitionedModel
 from .plan import check_types, make_plan
 from .steps import LineSearch, Step
 
@@ -53,7 +54,8 @@ def choose_method(
     except ValueError:
         engine = None
     few = constraint.few_atoms or constraint.few_curved_atoms
-    if engine is not None and (engine.name != "hull" or (few and _suits_atoms(objective, foreign))):
+    on_atoms = engine is not None and engine.name in ("hull", "blocks-hull")
+    if engine is not None and (not on_atoms or (few and _suits_atoms(objective, foreign))):
         return Choice("corrective", "auto", "Newton steps on the weights of few atoms, with an exact gap")
     cheap = type(objective).along is not Objective.along  # it knows f along a line without a gradient a trial
     search = LineSearch("exact" if cheap else "backtracking")
@@ -64,6 +66,6 @@ def choose_method(
 
 def _suits_atoms(objective: Objective, foreign: bool) -> bool:
     """Whether a model over atoms fits f: of a linear model in any case, else if f is convex and on NumPy arrays."""
-    if isinstance(objective, LinearModel):
+    if isinstance(objective, (LinearModel, PartitionedModel)):
         return True
     return objective.quasar_rho == 1.0 and not (foreign and objective.like is None)

@@ -35,7 +35,7 @@ And its delta."""
 SPARE = 128
 """Columns fetched from the data beside those asked for, and as many as these."""
 
-_REGIONS = {
+REGIONS = {
     OneHotKind.L1: (True, False),
     OneHotKind.WEIGHTED_L1: (True, False),
     OneHotKind.SIMPLEX: (False, True),
@@ -66,7 +66,7 @@ class CorrectiveEngine(Engine):
         kind, weights = self.constraint.one_hot_rule()
         self._weights = weights
         self.outer = outer_of(self.objective)
-        self.corrector = Corrector(Region(*_REGIONS[kind], self.constraint.radius))
+        self.corrector = Corrector(Region(*REGIONS[kind], self.constraint.radius))
         if "active.weights" in state.memory:
             self.active = ActiveSet.from_arrays(state.memory)
             self._by_columns = bool(state.memory["by_columns"][0])
@@ -144,14 +144,7 @@ class CorrectiveEngine(Engine):
 
     def _atoms(self, coordinates: Array, x: Array) -> ActiveSet:
         """x on these coordinates as a convex combination of vertices, and of the origin if it lies inside."""
-        region, weights = self.corrector.region, self._atom_weights(coordinates)
-        x = x if region.signed else np.maximum(x, 0.0)
-        shares = weights * np.abs(x) / region.radius
-        values = np.copysign(region.radius / weights, x)
-        if not region.equal:
-            coordinates, values = np.append(coordinates, 0), np.append(values, 0.0)
-            shares = np.append(shares, max(0.0, 1.0 - float(shares.sum())))
-        return ActiveSet.of_one_hots(self.plan.shape, coordinates, values, shares)
+        return one_hots(self.corrector.region, self.plan.shape, self._atom_weights(coordinates), coordinates, x)
 
     def _atom_weights(self, coordinates: Array) -> Array:
         return np.ones(len(coordinates)) if self._weights is None else self._weights[coordinates]
@@ -228,3 +221,14 @@ class CorrectiveEngine(Engine):
         else:
             passes.rows_adjoint(A.data, A.indices, A.indptr, slopes, 1.0 / self.m, g)
         return g
+
+
+def one_hots(region: Region, shape: tuple[int, ...], weights: Array, coordinates: Array, x: Array) -> ActiveSet:
+    """x on these coordinates, of these w, as a convex combination of vertices, and of the origin if it lies inside."""
+    x = x if region.signed else np.maximum(x, 0.0)
+    shares = weights * np.abs(x) / region.radius
+    values = np.copysign(region.radius / weights, x)
+    if not region.equal:
+        coordinates, values = np.append(coordinates, 0), np.append(values, 0.0)
+        shares = np.append(shares, max(0.0, 1.0 - float(shares.sum())))
+    return ActiveSet.of_one_hots(shape, coordinates, values, shares)

@@ -203,7 +203,7 @@ class Softmax(Samples):
         gram = B.gram(model)
         if self.objective.intercept:  # minimised over: its Schur complement
             units = np.eye(model.p.shape[1])
-            coupling = np.column_stack([B.adjoint(_forces(model, unit).ravel()) for unit in units]) * self.m
+            coupling = np.column_stack([B.adjoint(forces(model, unit).ravel()) for unit in units]) * self.m
             gram -= coupling @ self._by_intercept(model, coupling.T)
         return gram
 
@@ -216,8 +216,8 @@ class Softmax(Samples):
     def follow(self, change: Array, model: Any) -> Array:
         if not self.objective.intercept:
             return change
-        forces = _forces(model, self._margins(change)).sum(axis=0)
-        return self._shifted(change, -self._by_intercept(model, forces))
+        total = forces(model, self._margins(change)).sum(axis=0)
+        return self._shifted(change, -self._by_intercept(model, total))
 
     def fitted(self, z: Array) -> Array:
         if self.objective.intercept and self.intercept is None:
@@ -235,7 +235,7 @@ class Softmax(Samples):
         return z.reshape(self.m, -1)
 
 
-def _forces(model: Shares, margins: Array) -> Array:
+def forces(model: Shares, margins: Array) -> Array:
     """The Hessian in the margins times a row for each sample, or one row for all."""
     p = model.p
     return np.asarray(model.weights[:, None] * p * (margins - (p * margins).sum(axis=1, keepdims=True)))
