@@ -15,8 +15,11 @@ from .estimators import Estimator, FullGradient
 from .objectives.base import Objective
 from .steps import STEPS, ImageStep, LineSearch, PaperStep, Step
 
-METHODS = ("boosted", "corrective", "away", "pairwise", "blended-pairwise")
-"""Ways to choose a direction. All but the first keep an active set, and need the exact gradient and a line search."""
+METHODS = ("boosted", "corrective", "away", "pairwise", "blended-pairwise", "conjugate", "biconjugate")
+"""Ways to choose a direction. All but the first need the exact gradient and a line search; all but the first and the
+last two keep an active set."""
+CONJUGATE = ("conjugate", "biconjugate")
+"""Of these, the ones that combine a vertex with the points before it."""
 
 AnyDecay = Decay | Callable[[int], float]
 
@@ -218,7 +221,7 @@ def _check_step(step: Step, objective: Objective, estimator: Estimator, method: 
             f"method {method!r} searches along its direction, so that step= must be 'line-search' or a "
             f"bsfw.LineSearch, got {step.name!r}; leave it out."
         )
-    if method == "boosted" and isinstance(step, LineSearch) and step.kind == "adaptive":
+    if method in ("boosted", *CONJUGATE) and isinstance(step, LineSearch) and step.kind == "adaptive":
         raise ValueError(
             "the adaptive line search is for the methods with an active set (method='pairwise' and others); use "
             "bsfw.LineSearch('backtracking')."

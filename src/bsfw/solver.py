@@ -50,9 +50,9 @@ class Solver:
         Shape of the variable where neither objective nor constraint knows it.
     foreign : bool
         Whether x0 will be an array of PyTorch or JAX, which narrows what "auto" can take.
-    method : {"boosted", "auto", "corrective", "away", "pairwise", "blended-pairwise"}
-        How directions are chosen: as in the paper, or by `bsfw.auto.choose_method`; all others keep an active set, and
-        need the exact gradient.
+    method : {"boosted", "auto", "corrective", "away", "pairwise", "blended-pairwise", "conjugate", "biconjugate"}
+        How directions are chosen: as in the paper, or by `bsfw.auto.choose_method`; all others need the exact gradient,
+        and most keep an active set.
     end_phase : {"corrective"}, optional
         The method with which `run` ends a boosted run with a stochastic estimator: at an exact gap check (`gap_every`
         of the schedule) where `bsfw.phases.reason_to_switch` finds a reason, it goes on from the same x^t with the

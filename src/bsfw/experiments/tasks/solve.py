@@ -30,7 +30,7 @@ else:
     DecayName = Literal[("auto", *DECAYS)]
     StepName = Literal[("auto", *STEPS)]
 
-Direction = Literal["boosted", "corrective", "away", "pairwise", "blended-pairwise"]
+Direction = Literal["boosted", "corrective", "away", "pairwise", "blended-pairwise", "conjugate", "biconjugate"]
 """`method` of `bsfw.Solver`; vanilla Frank-Wolfe is "boosted" with one round."""
 
 Gain = Annotated[float, Meta(gt=0, le=1, description="a number in ]0, 1]")]
