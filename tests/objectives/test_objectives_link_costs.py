@@ -59,7 +59,7 @@ def test_a_quadratic_multiplies_by_its_matrix_and_others_say_that_they_cannot():
     assert bsfw.Quadratic(Q).hessian_product(np.ones(2), np.array([1.0, -1.0])).tolist() == [1.0, -2.0]
     f = bsfw.Function(lambda x: float(x @ x))
     assert not f.has_hessian_product
-    with pytest.raises(ValueError, match="Function has no second derivatives"):
+    with pytest.raises(ValueError, match="Function has no"):
         f.hessian_product(np.ones(2), np.ones(2))
 
 

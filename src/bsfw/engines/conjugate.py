@@ -134,7 +134,7 @@ def _refusal(plan: Plan) -> str | None:
         return None
     return (
         f"method {plan.method!r} needs products with the Hessian, which {type(plan.objective).__name__} does not have; "
-        "LinkCosts and Quadratic do, other objectives by a method _hessian_product(x, direction)."
+        "LinkCosts and Quadratic do, and bsfw.Function with hessp=."
     )
 
 

@@ -397,7 +397,10 @@ def test_a_large_constant_in_f_does_not_hide_the_optimum(method, search):
 
 def test_wrong_settings_are_refused_with_a_sentence():
     objective = bsfw.LeastSquares(np.eye(3), np.ones(3))
-    with pytest.raises(ValueError, match=r"method must be one of .*away, pairwise, blended-pairwise, conjugate, biconjugate, got 'fast'"):
+    with pytest.raises(
+        ValueError,
+        match=r"method must be one of .*away, pairwise, blended-pairwise, conjugate, biconjugate, got 'fast'",
+    ):
         Solver(objective, bsfw.Simplex(), method="fast")
     with pytest.raises(ValueError, match="needs the exact gradient, but the estimator is SAGA"):
         Solver(objective, bsfw.Simplex(), bsfw.SAGA(batch_size=1), method="away")
