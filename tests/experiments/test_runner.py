@@ -21,6 +21,7 @@ from bsfw.experiments.tasks import Cost, Costs, Solve
 
 TINY = """\
 title = "Tiny, on {data}"
+view = "comparison"
 runs = 2
 iterations = 6
 estimators = ["jaguar", "sega"]
@@ -332,13 +333,14 @@ def test_a_folder_without_results_is_refused():
 
 
 def test_the_list_names_every_experiment_with_its_place_in_the_paper(monkeypatch, capsys):
-    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("COLUMNS", "80")
     assert main(["reproduce"]) == 0
     output = capsys.readouterr().out
     for name in spec.BUILT_IN:
         assert re.search(rf"^\s*{name}\s", output, re.MULTILINE), name
-    assert "fig: convergence_plots" in output
-    assert re.search(r"rcv1 .*on rcv1-like \(synthetic\) .* 100", output)
+    assert re.search(r"^ *rcv1 .* Figure 3 +101 *$", output, re.MULTILINE)
+    assert max(map(len, output.rstrip().splitlines())) <= 80
+    assert not re.search(r"fig:|table:|subsec|_plots", output)  # labels of the paper's source
 
 
 def test_all_leaves_out_what_would_be_downloaded_and_says_so(monkeypatch, capsys):

@@ -45,7 +45,7 @@ def planned(tmp_path):
 
 
 def keys(experiment):
-    return {task.key for task in experiment.tasks}
+    return {task.key for panel in experiment.panels for task in panel.tasks}
 
 
 def test_every_built_in_file_is_listed_and_every_listed_one_is_there():
@@ -85,8 +85,8 @@ def test_the_shortest_specification_has_eight_lines(planned):
     assert len(SHORTEST.splitlines()) == 8
     assert experiment.name == experiment.title == "mine"
     assert experiment.panels[0].title == "mushrooms"
-    assert len(keys(experiment)) == len(experiment.tasks) == 2 * 2 * 10
-    assert {task.max_rounds for task in experiment.tasks} == {1, 10_000}
+    assert len(keys(experiment)) == len(experiment.panels[0].tasks) == 2 * 2 * 10
+    assert {task.max_rounds for task in experiment.panels[0].tasks} == {1, 10_000}
 
 
 def test_boosted_and_vanilla_differ_in_rounds_only(planned):
@@ -97,7 +97,7 @@ def test_boosted_and_vanilla_differ_in_rounds_only(planned):
 
 def test_lists_sweep_the_boosted_runs_and_leave_one_vanilla_run(planned):
     text = 'min_gain = [1e-2, 1e-3]\nmax_rounds = [5, 50]\ndecays = ["auto", "piecewise"]\nruns = 1\n' + SHORTEST
-    tasks = planned(text).tasks
+    tasks = planned(text).panels[0].tasks
     assert len(tasks) == 2 * (2 * 2 * 2 + 1)
     # ... which is the one of every other tolerance.
     assert {task.key for task in tasks if task.max_rounds == 1} < keys(planned(SHORTEST))

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from bsfw.results import Trace
 
 
+FEW = 40
+"""Recorded iterations up to which each is marked: a line through two of them would claim what lies between."""
+
+
 def draw(trace: Trace, title: str) -> Figure:
     """Objective and Frank-Wolfe gap by iteration; a gap of the estimate is drawn as what it is."""
     from matplotlib.figure import Figure
@@ -20,7 +24,8 @@ def draw(trace: Trace, title: str) -> Figure:
     figure = Figure(figsize=(10, 4), dpi=150, layout="constrained")
     left, right = figure.subplots(1, 2)
     iteration, value, gap, exact = (trace[name] for name in ("iteration", "value", "gap", "gap_exact"))
-    left.plot(iteration, value)
+    marker = "." if len(iteration) <= FEW else None
+    left.plot(iteration, value, marker=marker, linestyle="-" if len(iteration) > 2 else "none")
     left.set_ylabel("objective f")
     if (value > 0).all():
         left.set_yscale("log")
@@ -30,9 +35,12 @@ def draw(trace: Trace, title: str) -> Figure:
             iteration[~exact], gap[~exact], color="tab:orange", alpha=0.6, label="of the estimate (no certificate)"
         )
     if exact.any():
+        # Between two exact gaps of a stochastic run nothing is known of it: points, no line.
+        lines = "-" if exact.all() and len(iteration) > 2 else "none"
         right.plot(
-            iteration[exact], gap[exact], color="tab:blue", marker="." if exact.sum() < 3 else None, label="exact"
-        )
+            iteration[exact], gap[exact], color="tab:blue", marker=marker if exact.all() else "o", linestyle=lines,
+            label="exact",
+        )  # fmt: skip
     right.set_ylabel("Frank-Wolfe gap")
     right.set_yscale("log")
     right.legend()

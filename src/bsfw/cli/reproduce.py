@@ -140,4 +140,4 @@ def _list() -> None:
         reference = experiment.reference or "-"
         table.add_row(name, f"{experiment.title}{missing}", reference, f"{len(experiment.tasks):,}")
     Console().print(table, markup=False)
-    print("\n'bsfw reproduce NAME --quick' runs one of them, 'bsfw reproduce all' all of them.")
+    print("\n'bsfw reproduce NAME --quick' runs one of them, 'bsfw reproduce all' all.")

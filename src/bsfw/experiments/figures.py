@@ -179,6 +179,9 @@ def _panel(axes: Axes, plot: Plot, axis: str, title: str) -> list[Line2D]:
     axes.spines[["top", "right"]].set_visible(False)
     if not plot.log_x:
         _plain_ticks(axes)
+    low, high = axes.get_ylim()
+    if plot.log_y and low >= 0.1 and high <= 1e4:  # counts: 20 says more than 2 x 10^1
+        _plain_decades(axes)
     return lines
 
 
@@ -228,6 +231,14 @@ def _plain_ticks(axes: Axes) -> None:
 
     axes.xaxis.set_major_locator(MaxNLocator(5))
     axes.xaxis.set_major_formatter(FuncFormatter(words))
+
+
+def _plain_decades(axes: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _mathematics(label: str) -> str:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from .._arrays import Floats
 from .model import Panel, Record
 from .style import display_name
-from .tasks import Solve, Solved
+from .tasks import Certified, Solve, Solved
 
 
 @dataclass(frozen=True)
@@ -121,17 +121,22 @@ class PanelRecords:
         Those that ended well, in the order of the tasks.
     methods : tuple of Method
         The "solve" records among them, by method.
+    minimum : Certified or None
+        The minimum of f, where it was certified.
     """
 
     panel: Panel
     records: tuple[Record, ...]
     methods: tuple[Method, ...]
+    minimum: Certified | None = None
 
     @classmethod
     def of(cls, panel: Panel, records: Mapping[str, Record]) -> PanelRecords:
         found = [records[task.key] for task in panel.tasks if task.key in records]
         done = tuple(record for record in found if record.error is None)
-        return cls(panel, done, tuple(methods_of(panel, records)))
+        certified = None if panel.minimum is None else records.get(panel.minimum.key)
+        minimum = certified.data if certified is not None and isinstance(certified.data, Certified) else None
+        return cls(panel, done, tuple(methods_of(panel, records)), minimum)
 
     @property
     def title(self) -> str:

@@ -16,7 +16,7 @@ from msgspec import Meta
 from . import limits
 from .problems.plane import Plane
 from .schema import Checked, Count, Number, Slug, Text
-from .tasks import AnyData, AnyTask, Rounds
+from .tasks import AnyData, AnyTask, Minimum, Rounds
 
 
 class Environment(Checked, frozen=True, kw_only=True):
@@ -74,12 +74,15 @@ class Panel(Checked, frozen=True, kw_only=True):
     tasks : tuple of Task
     stand_in : str or None
         The published data in whose place synthetic data stands.
+    minimum : Minimum or None
+        The run that certifies the minimum of f, where its distance is shown and it can be certified.
     """
 
     title: Text
     parameters: dict[Text, Text] = msgspec.field(default_factory=dict)
     tasks: Annotated[tuple[AnyTask, ...], Meta(max_length=limits.TASKS)]
     stand_in: Slug | None = None
+    minimum: Minimum | None = None
 
 
 class Experiment(Checked, frozen=True, kw_only=True):
@@ -114,7 +117,9 @@ class Experiment(Checked, frozen=True, kw_only=True):
 
     @property
     def tasks(self) -> tuple[AnyTask, ...]:
-        return tuple(task for panel in self.panels for task in panel.tasks)
+        """All runs that it needs."""
+        minima = tuple(panel.minimum for panel in self.panels if panel.minimum is not None)
+        return tuple(task for panel in self.panels for task in panel.tasks) + minima
 
 
 @dataclass(frozen=True)

@@ -58,8 +58,8 @@ from .model import Experiment, Panel
 from .problems import AnyProblem
 from .schema import Checked, Text, checked, known
 from .sweeps import SWEEPS, Sweep
-from .tasks import Solve
-from .views import VIEWS
+from .tasks import Minimum, Solve
+from .views import SUBOPTIMALITY, VIEWS
 from .words import in_words
 
 if TYPE_CHECKING:
@@ -204,7 +204,8 @@ def _experiment(name: str, table: dict[str, Any], folder: Path, runs: int | None
         values = checked({key: layer[key] for layer in layers for key in layer}, sweep, "the specification")
         problem = problems.resolve(panel.problem, folder)
         done = sum(len(other.tasks) for other in panels)
-        panels.append(_panel(panel.title, problem, values, limits.TASKS - done))
+        measured = header.view in SUBOPTIMALITY and problem.certifiable
+        panels.append(_panel(panel.title, problem, values, limits.TASKS - done, measured))
         labels.append(problem.label)
     if all(panel.stand_in for panel in panels) and STAND_INS.get(slug(labels[0])) == name:
         name = slug(labels[0])  # its files say that the data is synthetic
@@ -236,7 +237,7 @@ def _layer(table: dict[str, Any], header: type[Checked] | None, sweep: type[Swee
     return layer
 
 
-def _panel(title: str, problem: AnyProblem, values: Sweep, most: int) -> Panel:
+def _panel(title: str, problem: AnyProblem, values: Sweep, most: int, measured: bool) -> Panel:
     tasks = tuple(islice(values.tasks(problem), most + 1))
     if len(tasks) > most:
         raise ValueError(f"it asks for more than {limits.TASKS:,} runs; choose fewer")
@@ -245,7 +246,8 @@ def _panel(title: str, problem: AnyProblem, values: Sweep, most: int) -> Panel:
         title = f"{title}, {problem.label}"
     shown = {"kind": problem.__struct_config__.tag, **_flat(problem), **msgspec.structs.asdict(values)}
     parameters = {name: in_words(value)[: limits.TEXT] for name, value in shown.items() if value is not None}
-    return Panel(title=title, parameters=parameters, tasks=tasks, stand_in=problem.stand_in)
+    minimum = Minimum(problem=problem) if measured else None
+    return Panel(title=title, parameters=parameters, tasks=tasks, stand_in=problem.stand_in, minimum=minimum)
 
 
 def _flat(problem: Checked) -> dict[str, object]:

@@ -82,7 +82,8 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Scale:
-    """f_min and f_max of all runs of a panel, which the paper measures suboptimality by (fig: convergence_plots)."""
+    """f_min and f_max, which the paper measures suboptimality by (fig: convergence_plots): of all runs of a panel, and
+    f_min the certified minimum where there is one. The best run would be a part of what it is measured by."""
 
     lowest: float
     highest: float
@@ -90,7 +91,8 @@ class Scale:
     @classmethod
     def of(cls, panel: PanelRecords) -> Scale:
         values = np.concatenate([run.column("value") for method in panel.methods for run in method.runs])
-        return cls(float(values.min()), float(values.max()))
+        certified = [] if panel.minimum is None else [panel.minimum.value]
+        return cls(min([float(values.min()), *certified]), float(values.max()))
 
     def relative(self, values: Floats) -> Floats:
         """(f - f_min) / (f_max - f_min); zero if all values are the same."""

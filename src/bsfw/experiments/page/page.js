@@ -4,6 +4,7 @@
 
 (() => {
   const groups = JSON.parse(document.getElementById("plots").textContent);
+  const PAPER_WIDTH = 660, PAPER_HEIGHT = 330; // pixels, as in page.css: A4 without its margins
   const drawing = new Map(); // chart -> function that draws it as the state of its group now is
 
   // "%" and "$" too: Plotly fills in %{...} and leaves $...$ to MathJax.
@@ -82,6 +83,8 @@
     return [...bands, ...order.map((index) => curves[index]), ...lines];
   }
 
+  let paper = false; // being printed: the screen's width means nothing there
+
   function layout(group, plot, state) {
     const axis = (label, log) => ({
       title: { text: literal(label), standoff: 8 }, type: log ? "log" : "linear", automargin: true,
@@ -94,6 +97,7 @@
       yaxis: { ...axis(plot.yLabel, state.logY), exponentformat: "power" },
       font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: "#1d2127" },
       paper_bgcolor: "rgba(0, 0, 0, 0)", plot_bgcolor: "rgba(0, 0, 0, 0)",
+      width: paper ? PAPER_WIDTH : undefined, height: paper ? PAPER_HEIGHT : undefined, autosize: !paper,
       margin: { l: 56, r: 16, t: 12, b: 48 }, showlegend: false, hovermode: "closest",
       hoverlabel: { align: "left", bgcolor: "#ffffff", font: { color: "#1d2127" } },
       // A finger that drags wants to scroll the page.
@@ -207,6 +211,11 @@
     holder.querySelector(".controls").append(...controls(group, number, state, redraw));
   });
 
-  // Paper has no scrolling: all charts, also those not yet seen.
-  addEventListener("beforeprint", () => drawing.forEach((draw) => draw()));
+  // Paper has no scrolling: all charts, also those not yet seen, and in its width.
+  const print = (on) => () => {
+    paper = on;
+    drawing.forEach((draw, chart) => { if (on || chart.dataset.drawn) draw(); });
+  };
+  addEventListener("beforeprint", print(true));
+  addEventListener("afterprint", print(false));
 })();

@@ -11,7 +11,7 @@ plane             a quadratic over the polygon with these ``corners``, in order;
                   scatter by ``spread`` (1)
 tomography        a Haar-random unitary on ``qubits`` (3), measured with Gaussian ``noise``; ``radius`` of the spectral
                   ball; ``penalty`` (0.05); ``reduction`` ("sum" or "mean")
-dynamics          a random stable system of this ``order``, with ||a||_1 = ``radius`` (0.5), to be found again from
+dynamics          a stable system of this ``order``, with ||a||_1 = ``radius`` (0.5), to be found again from
                   ``samples`` sequences of ``length`` outputs with Gaussian ``noise`` (0)
 completion        ``data``: ratings of `bsfw.datasets`, or "movielens", which is ml-100k if its file is here and else a
                   synthetic stand-in; ``loss`` ("bounded"); ``radius`` of the nuclear ball

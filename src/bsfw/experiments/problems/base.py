@@ -74,6 +74,11 @@ class ProblemSpec(Checked, frozen=True, kw_only=True, tag_field="kind"):
         """Whether f is convex, so that a Frank-Wolfe gap bounds the distance to the minimum."""
         return False
 
+    @property
+    def certifiable(self) -> bool:
+        """Whether a run of the exact gradient can certify the minimum, the same for every seed."""
+        return False
+
     def build(self, rng: np.random.Generator) -> Problem:
         """The problem; `rng` is that of the problem, which only a `random` one may draw from."""
         raise NotImplementedError

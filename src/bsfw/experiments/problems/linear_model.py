@@ -120,6 +120,10 @@ class LinearModel(ProblemSpec, frozen=True, kw_only=True, tag="linear-model"):
 
         return bool(getattr(objectives, LOSSES[self.objective]).quasar_rho == 1.0)
 
+    @property
+    def certifiable(self) -> bool:
+        return self.convex
+
     def build(self, rng: np.random.Generator) -> Problem:
         from scipy.sparse import csr_array
 

@@ -26,6 +26,9 @@ VIEWS: dict[str, Callable[[Sequence[PanelRecords]], Parts]] = {
 }
 """What records become, by the name of a view."""
 
+SUBOPTIMALITY = ("convergence", "piecewise", "expected-loss", "filtering")
+"""Views of the distance from the minimum."""
+
 
 def make_view(experiment: Experiment, records: Mapping[str, Record]) -> View:
     """What an experiment shows.

@@ -22,10 +22,24 @@ from .curves import (
     suboptimality,
 )
 
-_SCALE_NOTE = (
+_BEST_RUN = (
     "f_min and f_max are the lowest and highest value of all runs on the data set. The run that attains f_min has no "
     "place on a logarithmic axis there: its curve has a gap, and bands are cut at the smallest positive value."
 )
+
+
+def _scale_notes(panels: Sequence[PanelRecords]) -> tuple[str, ...]:
+    """Where f_min is from: a certified minimum, or the best run."""
+    gaps = [panel.minimum.gap for panel in panels if panel.minimum is not None]
+    certified = (
+        f"f_min is the minimum, certified by a run of its own to a Frank-Wolfe gap of {max(gaps):.1g}; f_max is the "
+        "highest value of all runs on the data set."
+        if gaps
+        else ""
+    )
+    if len(gaps) == len(panels):
+        return (certified,)
+    return (f"{certified} Where there is none: {_BEST_RUN}" if certified else _BEST_RUN,)
 
 
 def equal_cost_table(panels: Sequence[PanelRecords]) -> Table:
@@ -58,7 +72,7 @@ def convergence(panels: Sequence[PanelRecords]) -> Parts:
     return Parts(
         plots=tuple(suboptimality(panel.title, panel.methods, Scale.of(panel), panel.title) for panel in panels),
         tables=(equal_cost_table(panels),) if any(panel.pairs() for panel in panels) else (),
-        notes=(_SCALE_NOTE,),
+        notes=_scale_notes(panels),
     )
 
 
@@ -71,7 +85,7 @@ def piecewise(panels: Sequence[PanelRecords]) -> Parts:
             chosen = [method for method in panel.methods if not method.boosted or method.settings.decay == decay]
             if any(method.boosted for method in chosen):
                 plots.append(suboptimality(f"{panel.title}, {words}", chosen, Scale.of(panel), panel.title))
-    return Parts(plots=tuple(plots), tables=(equal_cost_table(panels),), notes=(_SCALE_NOTE,))
+    return Parts(plots=tuple(plots), tables=(equal_cost_table(panels),), notes=_scale_notes(panels))
 
 
 def expected_loss(panels: Sequence[PanelRecords]) -> Parts:
@@ -95,7 +109,7 @@ def expected_loss(panels: Sequence[PanelRecords]) -> Parts:
         plots.append(
             Plot(
                 panel.title,
-                "mean of f - best f known",
+                "mean of f - best f known" if panel.minimum is None else "mean of f - f_min",
                 log_y=True,
                 axes={"iteration": "iteration"},
                 series=tuple(curves),
@@ -103,11 +117,8 @@ def expected_loss(panels: Sequence[PanelRecords]) -> Parts:
                 family=panel.title,
             )
         )
-    note = (
-        "The best f known is the lowest of all runs on the data set, an upper bound of the minimum: the lowest curves "
-        "would be a little higher with the minimum itself. Bands that reach zero are cut at the smallest positive one."
-    )
-    return Parts(plots=tuple(plots), notes=(note,))
+    notes = _scale_notes([panel for panel in panels if panel.methods])
+    return Parts(plots=tuple(plots), notes=(*notes, "Bands that reach zero are cut at the smallest positive one."))
 
 
 def comparison(panels: Sequence[PanelRecords]) -> Parts:

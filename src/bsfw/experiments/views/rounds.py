@@ -6,12 +6,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..methods import Method, PanelRecords
+from ..methods import Floats, Method, PanelRecords
 from ..model import Parts, Plot, Series, Table
 from ..statistics import FIDELITIES, boosting_percentages, end_means, rounds_of
 from ..style import display_name
 from .curves import AXES, MEDIAN_AND_RANGE, band, over_runs, short_name
 
+WINDOWS, PERCENTILES = 40, (10, 90)
+"""Oracle calls change from one iteration to the next: their curve is the median over so many parts of a run, and its
+band lies between these percentiles. All iterations would be a solid block."""
 AVERAGED = 10
 """Iterates to a point of a curve of fidelities: they cycle (vanilla Frank-Wolfe with period 5), and to draw every
 tenth of them would show one phase of the cycle."""
@@ -28,7 +31,7 @@ def oracle_calls(panels: Sequence[PanelRecords]) -> Parts:
             for method in methods:
                 rounds = method.column("rounds")
                 rounds[rounds == 0] = np.nan  # the last iterate took no step
-                series.append(over_runs(method, ["iteration"], rounds))
+                series.append(_windows(method, rounds))
                 taken = rounds_of(method)
                 if len(taken):
                     rows.append((panel.title, display_name(method.estimator), delta,
@@ -40,7 +43,7 @@ def oracle_calls(panels: Sequence[PanelRecords]) -> Parts:
                     log_y=True,
                     axes={"iteration": "iteration"},
                     series=tuple(series),
-                    band=band(methods, MEDIAN_AND_RANGE),
+                    band=f"Line: median of the runs over 1/{WINDOWS} of the iterations; band: 10th to 90th percentile.",
                     family=panel.title,
                 )
             )
@@ -49,6 +52,19 @@ def oracle_calls(panels: Sequence[PanelRecords]) -> Parts:
     notes = (f"Of every {every} iterations one was recorded and is counted here.",) if every > 1 else ()
     rows.sort(key=lambda row: (row[0], row[1], -row[2]))
     return Parts(plots=tuple(plots), tables=(Table("LMO calls an iteration", columns, tuple(rows)),), notes=notes)
+
+
+def _windows(method: Method, values: Floats) -> Series:
+    """Median and percentiles of noisy values, one row a run, over parts of the iterations; nan is left out."""
+    steps = np.flatnonzero(np.isfinite(values).any(axis=0))
+    parts = np.array_split(steps, min(WINDOWS, max(1, len(steps))))
+    found = [values[:, part][np.isfinite(values[:, part])] for part in parts]
+    low, high = (np.array([np.percentile(part, q) for part in found if part.size]) for q in PERCENTILES)
+    middle = [float(np.median(part)) for part in found if part.size]
+    places = [float(method.iterations[part].mean()) for part in parts if part.size]
+    return Series(
+        method.name, method.estimator, method.boosted, {"iteration": places}, middle, low.tolist(), high.tolist()
+    )
 
 
 def step_sizes(panels: Sequence[PanelRecords]) -> Parts:
