@@ -179,8 +179,8 @@ def _panel(axes: Axes, plot: Plot, axis: str, title: str) -> list[Line2D]:
     axes.spines[["top", "right"]].set_visible(False)
     if not plot.log_x:
         _plain_ticks(axes)
-    low, high = axes.get_ylim()
-    if plot.log_y and low >= 0.1 and high <= 1e4:  # counts: 20 says more than 2 x 10^1
+    bottom, top = axes.get_ylim()
+    if plot.log_y and bottom >= 0.1 and top <= 1e4:  # counts: 20 says more than 2 x 10^1
         _plain_decades(axes)
     return lines
 

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..methods import Floats, Method, PanelRecords
+from ..._arrays import Floats
+from ..methods import Method, PanelRecords
 from ..model import Parts, Plot, Series, Table
 from ..statistics import FIDELITIES, boosting_percentages, end_means, rounds_of
 from ..style import display_name
