@@ -58,7 +58,7 @@ def ours(problem: Problem, accuracy: float) -> Points:
     started = time.perf_counter()
     objective = bsfw.Logistic(problem.A, problem.y)
     solver = Solver(objective, bsfw.L1Ball(problem.tau), method="corrective")
-    state = solver.init(x0=np.zeros(objective.shape))
+    state = solver.init()
     solver.engine(state)
     setup = time.perf_counter() - started
 

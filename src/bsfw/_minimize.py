@@ -68,7 +68,7 @@ def minimize(
         nonconvex; wrap it as ``bsfw.Function(fun, jac, quasar_rho=1.0)`` to say that it is convex.
     x0 : array, optional
         Feasible start. Default: lmo of the gradient at the origin (or at the set's start vertex); the corrective
-        method starts at the origin itself if that is feasible.
+        method starts at the origin itself if that is feasible, or on tall data at the solution for some samples.
     estimator : Estimator, optional
         What stands in for the gradient; default: the exact gradient.
     max_rounds : int, optional

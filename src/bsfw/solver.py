@@ -103,9 +103,9 @@ class Solver:
         """The state at x^0 = lmo(m_init), counted, or at the given `x0`.
 
         m_init is the gradient at the origin if that lies in C, else at the set's start vertex; boosted and vanilla
-        runs start from the same point. The corrective method starts at the origin itself if that lies in C: its
-        first iteration finds many atoms there. The run goes on with arrays of the kind and on the device of `x0`,
-        else of the objective's `like`.
+        runs start from the same point. The corrective method starts at the origin itself if that lies in C (its first
+        iteration finds many atoms there), or on tall data at the solution for some of the samples. The run goes on with
+        arrays of the kind and on the device of `x0`, else of the objective's `like`.
         """
         return engine_type(self.plan, self._wanted).start(self.plan, x0, generator(rng))
 

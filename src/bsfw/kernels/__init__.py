@@ -28,9 +28,15 @@ Nothing here is imported before it is used, but `available`.
 from __future__ import annotations
 
 import os
+from functools import cache
 from importlib.util import find_spec
 
 
 def available() -> bool:
     """Whether Numba is there and not switched off, found out without importing it."""
-    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and find_spec("numba") is not None
+    return os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0") and _installed()
+
+
+@cache
+def _installed() -> bool:
+    return find_spec("numba") is not None

@@ -154,7 +154,10 @@ def signs(y: Any, n_samples: int, name: str, positive: Any = None) -> tuple[Arra
 
     Labels may be of any kind; +1 is the class `positive`, else the last of them in their order.
     """
-    found, which = classes(y, n_samples)
+    given = labels(y, n_samples)
+    if positive is None and given.dtype.kind in "if" and (np.abs(given) == 1).all():  # no need to sort
+        return given.astype(np.float64), np.array([-1, 1])
+    found, which = classes(given, n_samples)
     values = found.tolist()
     if positive is None and all(value in (-1, 1) for value in values):
         made: Array = np.array([float(value) for value in values])[which]

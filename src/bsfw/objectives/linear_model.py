@@ -17,7 +17,7 @@ from ..blocks import Blocks
 from . import _checks
 from ._intercept import best_shift
 from ._spectral import SMALL, largest_magnitude
-from .base import Line, Objective
+from .base import Counts, Line, Objective
 
 _BLOCK = 2**20
 """Entries of a temporary array in `forward_differences`."""
@@ -169,6 +169,20 @@ class LinearModel(Objective):
     def _parameters(self) -> tuple[Any, ...]:
         """Parameters of the loss, for `fingerprint`."""
         return ()
+
+    def on_samples(self, rows: slice) -> LinearModel:
+        """The same model of these samples only: the mean of their losses. Not for subclasses with data of their own."""
+        model = copy.copy(self)
+        for name in set(vars(model)):
+            if isinstance(getattr(type(self), name, None), cached_property):
+                del vars(model)[name]
+        model.A, model.y, model._counts = self.A[rows], self.y[rows], Counts()
+        model.n_samples = len(model.y)
+        if self.sample_weight is not None:
+            model.sample_weight = _checks.weights(self.sample_weight[rows], model.n_samples)
+        if model.intercept:
+            model._check_intercept(model.y if model.sample_weight is None else model.y[model.sample_weight > 0])
+        return model
 
     # What SAG, SAGA and the step rules ask.
 

@@ -553,3 +553,46 @@ def test_values_that_are_not_finite_end_with_a_numerical_failure(monkeypatch: py
     monkeypatch.setattr(problem, "combine_rows", lambda slopes: np.full(N, np.nan))
     result = solver.run(state, Limits(max_iter=5, gap_tol=1e-8), Schedule(record_every=1))
     assert result.status is Status.NUMERICAL_FAILURE
+
+
+# The start on few samples.
+
+
+def tall(**options: Any) -> Any:
+    A, y = data(3000, 5)
+    return objective("logistic", A, y, **options)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_model_on_some_samples_is_the_mean_of_their_losses(weighted: bool) -> None:
+    A, y = data(40)
+    w = np.linspace(0.5, 2.0, 40) if weighted else None
+    whole = objective("huber", sp.csr_array(A), y, sample_weight=w)
+    _ = whole.columns  # which must not be those of the part
+    part = whole.on_samples(slice(None, None, 3))
+    again = objective("huber", sp.csr_array(A[::3]), y[::3], sample_weight=None if w is None else w[::3])
+    x = np.linspace(-1.0, 1.0, N)
+    assert part.value(x) == pytest.approx(again.value(x), rel=1e-14)
+    np.testing.assert_allclose(part.partial_derivatives(x, np.array([1, 5])), again.gradient(x)[[1, 5]], rtol=1e-12)
+    assert whole.counts.function_values == 0
+
+
+def test_tall_data_begin_with_the_solution_on_few_samples_and_count_them() -> None:
+    problem, ball = tall(), bsfw.L1Ball(1.3)
+    state = Solver(problem, ball, method="corrective").init()
+    assert ball.contains(state.x)
+    found = solve(problem, ball, 1e-9)
+    assert problem.value(state.x) - found.fun <= 0.3 * (problem.value(np.zeros(5)) - found.fun)
+    assert 0 < state.counts.sample_gradients < 30 * 300
+    assert state.lmo_calls > 0
+    given = Solver(problem, ball, method="corrective").init(x0=np.zeros(5))
+    assert not given.x.any()
+    assert found.fun == pytest.approx(solve(problem, ball, 1e-9, x0=np.zeros(5)).fun, rel=1e-8)
+
+
+def test_few_samples_of_one_class_are_passed_over() -> None:
+    A = np.random.default_rng(0).standard_normal((2000, 2))
+    y = np.where(np.arange(2000) % 3 == 1, 1.0, -1.0)
+    y[:: 2000 // 24] = -1.0  # those that would be taken
+    result = solve(bsfw.Logistic(A, y, intercept=True), bsfw.L1Ball(1.0), 1e-8)
+    assert result.status is Status.GAP_REACHED

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...kernels import losses
 from ...kernels._jit import jit
 
 SIGNED, EQUAL = 1, 2
@@ -34,6 +35,16 @@ def pick_columns(data, indices, indptr, slots, entries, places, starts):
             size += np.uint64(slot > 0)
         starts[i + ONE] = size
     return size
+
+
+@jit(error_model="numpy")
+def slopes_of(loss, z, y, weights, out):
+    """out_i = w_i phi'(z_i, y_i); no weights if there are none."""
+    for i in range(np.uint64(z.size)):
+        out[i] = z[i]
+    losses.slopes(loss, out, y)
+    for i in range(np.uint64(weights.size)):
+        out[i] *= weights[i]
 
 
 @jit()

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 
 from ..._arrays import Array
+from ...kernels.losses import for_loss
 from ...objectives.linear_model import LinearModel
 from ...objectives.multinomial import Multinomial
 from ...vertices import Vertex
+from ..compiled.parts import loss_of
+from . import newton
 from .classes import DenseClasses, Shares
 from .images import DenseImages, Images
 
@@ -117,6 +120,7 @@ class Samples(Outer):
     def __init__(self, objective: LinearModel) -> None:
         self.objective, self.m = objective, objective.n_samples
         self.convex = objective.quasar_rho == 1.0
+        self._loss = loss_of(objective)
 
     def value(self, z: Array) -> float:
         self.objective.counts.function_values += 1
@@ -124,7 +128,13 @@ class Samples(Outer):
 
     def slopes(self, z: Array) -> Array:
         self.objective.counts.sample_gradients += self.m
-        return self.objective._slopes(self._margins(z), None).ravel()
+        if self._loss is None:
+            return self.objective._slopes(self._margins(z), None).ravel()
+        weights, out = self.objective.sample_weight, np.empty(self.m)
+        for_loss(newton.slopes_of, self._loss)(
+            self._loss, z, self.objective.y, np.empty(0) if weights is None else weights, out
+        )  # fmt: skip
+        return out
 
     def image(self, x: Array) -> Array:
         return np.asarray(self.objective.margins(x), dtype=np.float64).ravel()
