@@ -10,7 +10,8 @@ found off the clock. Along the path skglm starts from its last solution. f* and 
 gap, by the benchmark's own arithmetic, is below 1e-10 f. Competitors take turns; shown are medians, and the median of
 the ratios of the turns.
 
-The constants of the method were chosen on the problems with a bound. Those marked "held out" had no part in that.
+The constants of the method were chosen on the problems with a bound. Those marked "held out" had no part in that, but
+for w8a in the start on few samples.
 """
 
 from __future__ import annotations
