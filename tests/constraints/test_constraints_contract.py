@@ -370,3 +370,34 @@ def test_100_000_steps_stay_feasible_for_every_kind_of_vertex(name):
     constraint, shape, _ = CATALOGUE[name]
     asked = directions(constraint, shape, np.dtype("D"), 50, seed=8)
     assert constraint.violation(walk(constraint, np.dtype("D"), asked)) <= 1e-9
+
+
+@every_set
+def test_a_direction_that_is_not_finite_is_refused(constraint, shape, dtype):
+    for bad in (np.nan, np.inf, -np.inf):
+        for place in (0, -1):
+            g = np.ones(shape, dtype=dtype)
+            g.flat[place] = bad
+            with pytest.raises(ValueError, match=f"direction has 1 entries that are NaN or infinite, out of {g.size}"):
+                constraint.lmo(g)
+
+
+@pytest.mark.parametrize("library", ["torch", "jax"])
+def test_so_it_is_on_other_arrays(library):
+    module = pytest.importorskip("torch" if library == "torch" else "jax.numpy", reason="needs the library")
+    for name, (constraint, shape, _) in CATALOGUE.items():
+        if constraint.any_array:
+            g = np.ones(shape)
+            g.flat[-1] = np.inf
+            with pytest.raises(ValueError, match="the direction has 1 entries that are NaN or infinite"):
+                constraint.lmo(module.asarray(g))
+            assert constraint.lmo(module.asarray(np.ones(shape))).shape == shape, name
+
+
+def test_a_set_of_ones_own_is_asked_for_finite_directions_only():
+    class Half(L1Ball):
+        def lmo(self, direction):
+            return super().lmo(2.0 * direction)
+
+    with pytest.raises(ValueError, match="the direction has 1 entries"):
+        Half(1.0).lmo(np.array([1.0, np.nan]))

@@ -3,14 +3,28 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, digest, host, is_foreign
+from .._arrays import Array, digest, host, is_foreign, is_traced, require_finite
 from ..boosting import Direction, boost
 from ..vertices import Vertex
+
+
+def _refusing_nan(lmo: Callable[..., Vertex]) -> Callable[..., Vertex]:
+    """The oracle of a set, asked only for finite directions: a pass over them, the cheapest there is."""
+
+    @wraps(lmo)
+    def checked(self: Constraint, direction: Array) -> Vertex:
+        if not is_traced(direction):
+            require_finite(direction if is_foreign(direction) else np.asarray(direction), "the direction")
+        return lmo(self, direction)
+
+    return checked
 
 
 class Constraint(ABC):
@@ -49,9 +63,15 @@ class Constraint(ABC):
     has_membership: bool = True
     any_array: bool = False
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "lmo" in vars(cls):
+            cls.lmo = _refusing_nan(cls.lmo)  # type: ignore[method-assign]
+
     @abstractmethod
     def lmo(self, direction: Array) -> Vertex:
-        """A vertex v of C that minimises Re<direction, v>."""
+        """A vertex v of C that minimises Re<direction, v>. A direction that is not finite never comes here: no vertex
+        is better than another for it, and the call is refused with a sentence."""
 
     @abstractmethod
     def violation(self, x: Array) -> float:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .._arrays import Array, require_finite
+from .._arrays import Array
 from ..boosting import Direction, boost
 from ..vertices import Sparse, Vertex
 from ._common import FixedShape, as_double, as_real, largest_component, scaled, worst
@@ -194,7 +194,6 @@ class PathPolytope(FixedShape):
 
         g = as_real(direction, self)
         self.check_shape(g.shape)
-        require_finite(g, "the direction")
         cost = as_double(scaled(g)[0])
         cost = self._nonnegative(cost / (largest_component(cost) or 1.0) + self._perturbation)
         matrix, edge_of = self._matrix(cost)

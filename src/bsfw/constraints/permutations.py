@@ -36,7 +36,6 @@ class Birkhoff(FixedShape):
 
         g = as_real(direction, self)
         self.check_shape(g.shape)
-        require_finite(g, "the direction")
         rows, columns = linear_sum_assignment(scaled(g)[0])
         return Sparse(rows * self.n + columns, np.ones(self.n, dtype=g.dtype), g.shape)
 

@@ -195,7 +195,6 @@ class Polytope(FixedShape):
     def lmo(self, direction: Array) -> Vertex:
         g = as_real(direction, self)
         self.check_shape(g.shape)
-        require_finite(g, "the direction")
         cost = as_double(scaled(g)[0])
         solution = _solved(self._linprog(cost / (largest_component(cost) or 1.0), self._closed_bounds))
         return Dense(np.asarray(solution.x, dtype=g.dtype))

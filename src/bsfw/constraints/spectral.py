@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, is_foreign, namespace, positive, require_finite
+from .._arrays import Array, is_foreign, namespace, positive
 from ..boosting import Direction
 from ..vertices import Dense, RankOne, Vertex
 from ._ball_boost import boost_in_plane
@@ -56,7 +56,6 @@ class NuclearBall(Constraint):
     def lmo(self, direction: Array) -> Vertex:
         g = as_inexact(direction)
         self.check_shape(g.shape)
-        require_finite(g, "the direction")
         if is_foreign(g):
             left, _, right = namespace(g).linalg.svd(scaled(g)[0], full_matrices=False)
             return RankOne(-self.radius, left[:, 0], right[0, :].conj())
@@ -110,7 +109,6 @@ class SpectralBall(Constraint):
     def lmo(self, direction: Array) -> Vertex:
         g = as_inexact(direction)
         self.check_shape(g.shape)
-        require_finite(g, "the direction")
         if 1 in g.shape:
             return euclidean_vertex(g, self.radius)
         left, _, right = namespace(g).linalg.svd(scaled(as_double(g))[0], full_matrices=False)
@@ -169,7 +167,6 @@ class Spectraplex(Constraint):
     def lmo(self, direction: Array) -> Vertex:
         g = as_inexact(direction)
         self.check_shape(g.shape)
-        require_finite(g, "the direction")
         half = 0.5 * scaled(as_double(g))[0]  # scaled first: the sum cannot overflow, nor half a subnormal round
         value, vector = smallest_eigenpair(half + half.conj().T, self.tolerance)
         if not self.equality and value >= 0.0:
