@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, host_dtype, is_complex, namespace, positive, require_finite
+from .._arrays import Array, host_dtype, is_complex, namespace, norm, plain, positive, require_finite
 from ..boosting import Direction
 from ..vertices import Dense, OneHot, Vertex
 from ._ball_boost import boost_in_plane
@@ -76,7 +76,7 @@ class L1Ball(OneHotConstraint):
         self.radius = positive(radius, "radius")
         self.weights: Array | None = None
         if weights is not None:
-            self.weights = np.array(weights, dtype=float)
+            self.weights = np.array(plain(weights, "weights"), dtype=float)
             if self.weights.size == 0 or not (np.isfinite(self.weights).all() and (self.weights > 0).all()):
                 raise ValueError("weights must be positive finite numbers, one for each coordinate.")
             self._weights = Placed(self.weights)
@@ -139,7 +139,7 @@ class L2Ball(Constraint):
         return super().boost(m, x, max_rounds, min_gain) if found is None else found
 
     def violation(self, x: Array) -> float:
-        return worst(float(np.linalg.norm(as_double(x))) / self.radius - 1.0)
+        return worst(norm(as_double(x)) / self.radius - 1.0)
 
     def diameter(self, shape: tuple[int, ...]) -> float:
         """2 radius, exact."""
@@ -241,7 +241,7 @@ class Box(FixedShape):
     any_array = True
 
     def __init__(self, lower: Any, upper: Any) -> None:
-        low, high = np.asarray(lower, dtype=float), np.asarray(upper, dtype=float)
+        low, high = (plain(given, name).astype(float) for given, name in ((lower, "lower"), (upper, "upper")))
         require_finite(low, "lower")
         require_finite(high, "upper")
         try:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, digest, host, is_foreign, is_traced, require_finite
+from .._arrays import Array, digest, host, is_foreign, is_traced, plain, require_finite
 from ..boosting import Direction, boost
 from ..vertices import Vertex
 
@@ -21,7 +21,7 @@ def _refusing_nan(lmo: Callable[..., Vertex]) -> Callable[..., Vertex]:
     @wraps(lmo)
     def checked(self: Constraint, direction: Array) -> Vertex:
         if not is_traced(direction):
-            require_finite(direction if is_foreign(direction) else np.asarray(direction), "the direction")
+            require_finite(direction if is_foreign(direction) else plain(direction, "the direction"), "the direction")
         return lmo(self, direction)
 
     return checked

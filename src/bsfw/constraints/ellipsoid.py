@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, host_dtype, is_foreign, require_finite
+from .._arrays import Array, host_dtype, is_foreign, plain, require_finite
 from ..vertices import Dense, Vertex
 from ._common import FixedShape, Placed, as_double, as_inexact, euclidean, first_axis, scaled, worst
 
@@ -29,8 +29,8 @@ class Ellipsoid(FixedShape):
     any_array = True
 
     def __init__(self, center: Any, matrix: Any) -> None:
-        self.center = as_double(np.array(center))
-        self.matrix = as_double(np.array(matrix))
+        self.center = as_double(np.array(plain(center, "center")))
+        self.matrix = as_double(np.array(plain(matrix, "matrix")))
         require_finite(self.center, "center")
         require_finite(self.matrix, "matrix")
         n = self.center.size

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, positive_int, require_finite
+from .._arrays import Array, plain, positive_int, require_finite
 from ..vertices import Dense, Sparse, Vertex
 from ._common import FixedShape, as_double, as_real, scaled, worst
 
@@ -65,7 +65,7 @@ class Permutahedron(FixedShape):
     few_atoms = True
 
     def __init__(self, weights: Any) -> None:
-        self.weights = np.array(weights, dtype=float)
+        self.weights = np.array(plain(weights, "weights"), dtype=float)
         if self.weights.ndim != 1 or self.weights.size == 0:
             raise ValueError(f"weights must be a nonempty vector, got an array of shape {self.weights.shape}.")
         require_finite(self.weights, "weights")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, digest, is_complex, require_finite
+from .._arrays import Array, digest, is_complex, plain, require_finite
 from ..vertices import Dense, Vertex
 from ._common import FixedShape, as_double, as_inexact, as_real, largest_component, scaled, worst
 
@@ -31,7 +31,7 @@ class ConvexHull(FixedShape):
     few_atoms = True
 
     def __init__(self, vertices: Any) -> None:
-        self.vertices = as_double(np.array(vertices))
+        self.vertices = as_double(np.array(plain(vertices, "vertices")))
         if self.vertices.ndim < 2 or self.vertices.size == 0:
             raise ValueError(
                 f"vertices must be a nonempty list of arrays of equal shape, stacked along the first axis, got an "
@@ -275,8 +275,8 @@ def _linear_system(matrix: Any, right: Any, kind: str) -> tuple[Any, Any]:
         raise ValueError(f"A_{kind} and b_{kind} must be given together, or neither.")
     if matrix is None:
         return None, None
-    rows = csr_array(matrix, dtype=float) if issparse(matrix) else np.array(matrix, dtype=float)
-    vector = np.array(right, dtype=float)
+    rows = csr_array(matrix, dtype=float) if issparse(matrix) else np.array(plain(matrix, f"A_{kind}"), dtype=float)
+    vector = np.array(plain(right, f"b_{kind}"), dtype=float)
     if rows.ndim != 2 or vector.shape != rows.shape[:1] or 0 in rows.shape:
         raise ValueError(
             f"A_{kind} must be a matrix and b_{kind} a vector with one entry for each of its rows, "

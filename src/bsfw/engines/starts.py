@@ -8,7 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, converted, host, host_dtype, is_complex, is_foreign, kind, norm, require_finite, zeros
+from .._arrays import (
+    Array,
+    converted,
+    host,
+    host_dtype,
+    is_complex,
+    is_foreign,
+    kind,
+    norm,
+    plain,
+    require_finite,
+    zeros,
+)
 from ..estimators import ZOJA
 from ..plan import Plan
 from ..state import State
@@ -53,7 +65,7 @@ def _first_gradient(plan: Plan, state: State) -> Array:
 def checked_start(plan: Plan, x0: Any) -> Array:
     """`x0` as an array of the variable's kind and dtype, or a ValueError why it cannot be x^0."""
     objective, constraint = plan.objective, plan.constraint
-    x, like = x0 if is_foreign(x0) else np.asarray(x0), objective.like
+    x, like = x0 if is_foreign(x0) else plain(x0, "x0"), objective.like
     _check_kind(plan, x)
     if like is not None and kind(x) != kind(like):
         raise ValueError(
