@@ -16,7 +16,7 @@ from numba.extending import overload
 from . import losses
 from ._jit import INLINED, kernel, prefetch
 from .lists import listed_margins
-from .rows import member, row_add, row_add_kept, row_dot
+from .rows import row_add, row_add_kept, row_dot
 
 AHEAD = 16
 """Rows by which `prefetch_row` runs ahead, and `prefetch_span` of it."""
@@ -75,7 +75,7 @@ def prefetch_ahead(model, samples, k):
         prefetch_row(model.data, model.indices, model.indptr, samples[k + AHEAD])
 
 
-@kernel(forceinline=True)
+@kernel()
 def add_samples(model, work, samples, coefficients, far):
     """g += sum_k coefficients[k] a_i over the samples i; `far` says that their rows are not in the caches. Where Boost
     keeps bounds of |g|, they are kept, and ||g||^2 with them, as `onehot` says."""
@@ -168,11 +168,11 @@ def add_batch(model, work, other, table, unit, store, factor):
 
 @kernel()
 def add_rows(model, work, batch, coefficients, factor):
-    """g += factor * sum_k coefficients[k] a_i over the samples i of the batch, None for all of them."""
+    """g += factor * sum_k coefficients[k] a_i over the samples i of the batch."""
     samples, scaled = work.batch.samples, work.batch.margins
     for first in range(0, coefficients.size, samples.size):
         count = 0
         for k in range(first, min(first + samples.size, coefficients.size)):
-            samples[count], scaled[count] = member(batch, k), factor * coefficients[k]
+            samples[count], scaled[count] = batch[k], factor * coefficients[k]
             count += scaled[count] != 0.0
         add_samples(model, work, samples[:count], scaled, True)

@@ -159,9 +159,8 @@ def slopes(model: Model, work: Work, x: Array, threads: int) -> None:
     _split(part, -(-out.size // ROWS), model.data.size if by_rows else out.size, threads)
 
 
-def gradient(model: Model, slopes: Array, g: Array, threads: int) -> None:
-    """g = (1/m) A^T slopes: column by column on these threads where the model has them or is dense, else row by row."""
-    factor = 1.0 / model.y.size
+def gradient(model: Model, slopes: Array, factor: float, g: Array, threads: int) -> None:
+    """g = factor A^T slopes: column by column on these threads where the model has them or is dense, else by rows."""
     if model.indices is None:
         columns_adjoint(model.data, None, None, slopes, factor, g, threads)
     elif model.columns.size:

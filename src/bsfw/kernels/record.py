@@ -64,10 +64,11 @@ return between two of them and is entered again where it left."""
 RUN, LOOK, ADVANCE = range(3)
 """How far a call of `run` goes: through many iterations, to before the next move, to after it."""
 
-DONE, GROW, FULL_PASS, FOLLOW, REFIT, NOT_FINITE, GAP_REACHED, BUDGET, OUT_OF_RANGE = range(9)
-"""Why a kernel returned: all asked iterations done; the compact arrays are full; a full pass is wanted; margins that
-follow x would help, or the step needs them; the intercept is to be fitted to x; m is not finite; the exact gap is at
-most the tolerance; a budget is used up; numbers too large or too small to square."""
+DONE, GROW, FULL_PASS, COMBINE, FOLLOW, REFIT, NOT_FINITE, GAP_REACHED, BUDGET, OUT_OF_RANGE = range(10)
+"""Why a kernel returned: all asked iterations done; the compact arrays are full; a full pass is wanted, or only its
+second half, from the table to g; margins that follow x would help, or the step needs them; the intercept is to be
+fitted to x; m is not finite; the exact gap is at most the tolerance; a budget is used up; numbers too large or too
+small to square."""
 
 
 class Model(NamedTuple):

@@ -33,6 +33,13 @@ def test_steps_that_ask_for_values_see_the_intercept(step):
     assert_same_run(runs, tolerance=1e-8)
 
 
+@pytest.mark.parametrize("kind", [bsfw.LSVRG, bsfw.SARAH], ids=lambda kind: kind.name)
+def test_margins_that_follow_x_leave_it_out(kind):
+    runs = both_runs(problem(), bsfw.L1Ball(5.0), kind(batch_size=9), step="image")
+    assert runs[1][0].memory["margins"].size > 0
+    assert_same_run(runs, tolerance=1e-9)
+
+
 def test_other_losses_have_one():
     objective = problem(loss=bsfw.LeastSquares)
     assert_same_run(both_runs(objective, bsfw.L1Ball(5.0), bsfw.SAGA(batch_size=9)), tolerance=1e-9)

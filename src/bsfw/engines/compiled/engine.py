@@ -13,7 +13,7 @@ from ..._arrays import Array
 from ..._threads import cores
 from ...boosting import Direction
 from ...constraints._compiled_boost import compiled_set, direction_of
-from ...estimators import LSVRG, SARAH, HeavyBall
+from ...estimators import LSVRG, SAG, SARAH, HeavyBall
 from ...kernels import passes
 from ...kernels import record as records
 from ...kernels import run as kernels
@@ -36,7 +36,7 @@ from .parts import ESTIMATES, MOVES
 
 CHUNK_SECONDS = 0.05
 """About so long one call runs, so that max_seconds, Ctrl-C and progress are noticed."""
-AGAIN = (records.GROW, records.FULL_PASS, records.FOLLOW, records.REFIT)
+AGAIN = (records.GROW, records.FULL_PASS, records.COMBINE, records.FOLLOW, records.REFIT)
 """Reasons of a kernel to return that the engine sees to itself."""
 COUNTERS = ("sample_gradients", "coordinate_gradients", "function_values", "full_gradients")
 HUGE = int(np.iinfo(np.int64).max)
@@ -126,7 +126,7 @@ class CompiledEngine(Engine):
         """The slopes of all samples and the full gradient, where the kernel asked for them."""
         r, work, threads = self.record, self.work(), self._threads
         passes.slopes(self.model, work, work.support.previous if r["pass_at_previous"] else work.support.x, threads)
-        passes.gradient(self.model, work.estimate.table, work.estimate.g, threads)
+        passes.gradient(self.model, work.estimate.table, 1.0 / self.choices.m, work.estimate.g, threads)
         r["sample_gradients"] += self.choices.m
         r["full_gradients"] += 1
 
@@ -181,6 +181,10 @@ class CompiledEngine(Engine):
                 arrays.grow(self.memory, self.n)
             elif status == records.FULL_PASS:
                 self._full_pass()
+            elif status == records.COMBINE:  # SAG's table has the factor 1/m
+                factor = 1.0 if isinstance(self.plan.estimator, SAG) else 1.0 / self.choices.m
+                estimate = self.work().estimate
+                passes.gradient(self.model, estimate.table, factor, estimate.g, self._threads)
             elif status == records.FOLLOW:
                 self._follow()
             elif status == records.REFIT:

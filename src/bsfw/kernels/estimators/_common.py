@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from .._jit import entry, kernel, uniform
-from ..batches import add_rows
 from ..gram import SUM_AGAIN
 from ..lists import list_support
 from ..margins import follow_margins, form_margins
-from ..record import DONE, FOLLOW, FULL_PASS, PASSED
+from ..record import COMBINE, DONE, FOLLOW, FULL_PASS, PASSED
 
 WORD, LAST_BIT = np.uint64(6), np.uint64(63)
 """Number j is bit j & 63 of word j >> 6 of the set of those drawn."""
@@ -92,8 +91,8 @@ def settle(g, base, share):
 
 
 @kernel()
-def combine_table(model, work, factor):
-    """g = factor A^T table."""
-    work.estimate.g[:] = 0.0
-    add_rows(model, work, None, work.estimate.table, factor)
-    forget_bounds(work.record)
+def ask_combination(record):
+    """The status with which the estimate returns for A^T table in g, formed anew; the phase is PASSED then."""
+    forget_bounds(record)
+    record[0].phase = PASSED
+    return COMBINE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .._jit import phase
 from ..batches import add_batch
 from ..record import DONE, PASSED
-from ._common import ask_full_pass, begin, bring_margins, combine_table, draw
+from ._common import ask_combination, ask_full_pass, begin, bring_margins, draw
 
 
 @phase()
@@ -13,8 +13,9 @@ def estimate(model, rule, work, rate, random):
     """m^t = m^{t-1} + A^T (the change of the table), formed anew now and then."""
     r, e, m = work.record[0], work.estimate, model.y.size
     if r.phase == PASSED:
-        for i in range(m):
-            e.table[i] /= m  # alpha_i = f_i' / m
+        if r.iteration == 0:
+            for i in range(m):
+                e.table[i] /= m  # alpha_i = f_i' / m
         return DONE
     status = begin(model, work)
     if status != DONE:
@@ -25,7 +26,5 @@ def estimate(model, rule, work, rate, random):
     draw(random, m, e.marked, e.batch)
     refresh = r.iteration % rule.refresh == 0
     add_batch(model, work, work.support.x[:0], e.table, 1.0 / m, True, 0.0 if refresh else 1.0)
-    if refresh:
-        combine_table(model, work, 1.0)
     r.sample_gradients += e.batch.size
-    return DONE
+    return ask_combination(work.record) if refresh else DONE
