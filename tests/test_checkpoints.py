@@ -57,10 +57,11 @@ def test_a_run_that_was_cut_off_ends_in_the_same_bits(estimator, tmp_path, class
     assert_same_run(bsfw.resume(path, bsfw.Logistic(A, y), bsfw.L1Ball(3.0)), whole)  # finished: the same again
 
 
-def test_what_is_formed_again_has_the_same_bits(tmp_path):
+@pytest.mark.parametrize("radius", [2.0, 90.0])  # a support that its Gram matrix has room for, and one that outgrows it
+def test_what_is_formed_again_has_the_same_bits(radius, tmp_path):
     rng = np.random.default_rng(8)
     A = sp.random(3_000, 120, density=0.05, random_state=4, format="csr")
-    objective, ball = bsfw.Logistic(A, np.where(A @ rng.standard_normal(120) > 0, 1.0, -1.0)), bsfw.L1Ball(90.0)
+    objective, ball = bsfw.Logistic(A, np.where(A @ rng.standard_normal(120) > 0, 1.0, -1.0)), bsfw.L1Ball(radius)
     settings = dict(estimator=bsfw.SAG(batch_size=200), max_iter=40, record_every=5, rng=5)
     whole = bsfw.minimize(objective, ball, **settings)
     with pytest.raises(Interrupted):

@@ -1,8 +1,12 @@
 """Compiled losses and lines against those of the objectives, and the exponential that they are made of."""
 
+import math
+
 import numba
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import bsfw
 from bsfw.engines.compiled.lines import BLOCK, CompiledLine
@@ -13,6 +17,11 @@ from bsfw.objectives.linear_model import LinearLine
 
 
 @numba.njit
+def exp_of_negative(v):
+    return losses.exp_of_negative(v)
+
+
+@numba.njit
 def slopes(loss, margins, labels):
     losses.slopes(loss, margins, labels)
 
@@ -20,6 +29,21 @@ def slopes(loss, margins, labels):
 @numba.njit
 def phi(loss, z, y):
     return losses.phi(loss, z, y)
+
+
+@given(st.lists(st.floats(max_value=0.0, min_value=-708.0), min_size=1, max_size=64))
+@settings(deadline=None, max_examples=200)
+def test_the_compiled_exponential_is_right_to_the_last_bits(numbers):
+    found = [exp_of_negative(v) for v in numbers]
+    np.testing.assert_allclose(found, np.exp(numbers), rtol=5e-16)
+
+
+def test_the_compiled_exponential_at_the_ends():
+    assert exp_of_negative(0.0) == exp_of_negative(-0.0) == 1.0
+    assert 0.0 < exp_of_negative(-math.inf) < 1e-300
+    assert 0.0 < exp_of_negative(-1e300) < 1e-300
+    assert math.isnan(exp_of_negative(math.nan))
+    assert np.all(np.diff([exp_of_negative(v) for v in np.linspace(-40.0, 0.0, 4001)]) > 0.0)
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda kind: kind.__name__)

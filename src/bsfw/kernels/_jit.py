@@ -214,6 +214,16 @@ def bits_of(typingctx: Any, number: Any) -> Any:
     return types.int64(types.float64), code
 
 
+@intrinsic
+def float_of(typingctx: Any, bits: Any) -> Any:
+    """The float64 with these 64 bits."""
+
+    def code(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), code
+
+
 @kernel(forceinline=True)
 def magnitude(number):
     """|number| as a whole number: ordered alike, and a maximum of whole numbers is vectorised, one of floats is not."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from ._jit import INLINED, kernel, uncached
+from ._jit import INLINED, bits_of, float_of, kernel, uncached
 
 
 class Logistic(NamedTuple):
@@ -57,10 +57,37 @@ ROOT_HALF, DENSITY = math.sqrt(0.5), 1.0 / math.sqrt(2.0 * math.pi)
 """1 / sqrt 2, and the density of the normal distribution at zero."""
 
 
+SMALLEST = -708.0
+"""exp of less would have fewer digits than others; what it stands for here is zero to rounding long before."""
+PER_LN_2, LN_2, LN_2_REST = 1.4426950408889634, 6.93147180369123816490e-01, 1.90821492927058770002e-10
+"""1 / ln 2, and ln 2 in two parts: multiples of the first are exact."""
+ROUNDED = 6755399441055744.0
+"""1.5 * 2^52: a number of moderate size plus this has the nearest integer to it in its last bits."""
+BIAS, FRACTION_BITS = np.int64(1023), np.int64(52)
+"""Of the exponent of a float."""
+C3, C4, C5, C6, C7, C8, C9, C10, C11, C12, C13 = (1.0 / math.factorial(k) for k in range(3, 14))
+"""Of the Taylor series, with which exp(r) is exact to rounding for |r| <= ln(2) / 2."""
+
+
+@kernel(forceinline=True, fastmath={"contract"})
+def exp_of_negative(v):
+    """exp(v) for v <= 0 to about the last bit. math.exp is a call for each number; a loop vectorises this one.
+
+    exp(v) = 2^k exp(r) with k the integer nearest to v / ln 2.
+    """
+    v = SMALLEST if v < SMALLEST else v  # NaN stays what it is
+    shifted = v * PER_LN_2 + ROUNDED
+    k = shifted - ROUNDED
+    r = (v - k * LN_2) - k * LN_2_REST
+    p = ((((C13 * r + C12) * r + C11) * r + C10) * r + C9) * r + C8
+    p = (((((p * r + C7) * r + C6) * r + C5) * r + C4) * r + C3) * r + 0.5
+    return (p * r * r + r + 1.0) * float_of((bits_of(shifted) + BIAS) << FRACTION_BITS)
+
+
 @kernel(forceinline=True, error_model="numpy")
 def sigmoid(z):
     """1 / (1 + exp(-z)) without overflow: exp of a negative number only."""
-    e = math.exp(-abs(z))
+    e = exp_of_negative(-abs(z))
     return (1.0 if z >= 0 else e) / (1.0 + e)
 
 

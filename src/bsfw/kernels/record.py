@@ -155,9 +155,13 @@ class Lists(NamedTuple):
 
 
 class Gram(NamedTuple):
-    """A^T A (see `gram`), empty where nobody asks or n is large, and scratch of two vectors of n."""
+    """A^T A over `places` (see `gram`), so far for `formed` slots; the others are scratch."""
 
     matrix: Any
+    places: Any
+    formed: Any
+    cursors: Any
+    window: Any
     pair: Any
 
 

@@ -17,7 +17,7 @@ from ._jit import INLINED, magnitude, prefetch
 
 BLOCK_BITS = np.uint64(8)
 """Coordinate j is in block j >> 8 of the keys of the LMO."""
-ONE, TWO = np.uint64(1), np.uint64(2)
+ONE, TWO, THREE, FOUR = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
 
 
 def member(batch: Any, k: Any) -> Any:
@@ -63,14 +63,17 @@ def _row_add(data, indices, indptr, i, coefficient, g) -> Callable[..., Any]:
             g[j] += coefficient * data[i, j]
 
     def sparse(data, indices, indptr, i, coefficient, g):
-        # No coordinate comes twice in a row, so that two are read before the first is written.
+        # No coordinate comes twice in a row, so that four are read before the first is written.
         p, end = np.uint64(indptr[i]), np.uint64(indptr[i + 1])
-        while p + ONE < end:
+        while p + THREE < end:
             j, k = np.uint64(indices[p]), np.uint64(indices[p + ONE])
-            g[j], g[k] = g[j] + coefficient * data[p], g[k] + coefficient * data[p + ONE]
-            p += TWO
-        if p < end:
-            g[np.uint64(indices[p])] += coefficient * data[p]
+            r, s = np.uint64(indices[p + TWO]), np.uint64(indices[p + THREE])
+            at_j, at_k = g[j] + coefficient * data[p], g[k] + coefficient * data[p + ONE]
+            at_r, at_s = g[r] + coefficient * data[p + TWO], g[s] + coefficient * data[p + THREE]
+            g[j], g[k], g[r], g[s] = at_j, at_k, at_r, at_s
+            p += FOUR
+        for last in range(p, end):
+            g[np.uint64(indices[last])] += coefficient * data[last]
 
     return dense if isinstance(indices, types.NoneType) else sparse
 

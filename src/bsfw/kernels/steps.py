@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from ._jit import kernel, phase
-from .gram import gram_lengths
+from .gram import gram_at_hand, gram_lengths
 from .margins import form_margins, margin_lengths, move_margins
-from .record import DONE, ESTIMATE
+from .record import DONE, ESTIMATE, FOLLOW
 
 NEARLY_ONE = 1.0 - 64.0 * 2.0**-52
 """A gamma from here on counts as 1, whatever the rounding of the two lengths (`bsfw.steps`)."""
@@ -52,15 +52,18 @@ def move_searched(model, work, onward, eta):
 
 @phase(error_model="numpy")
 def move_image(model, work, onward, eta):
-    """gamma_t = min{eta_t ||A(s - x)|| / ||A d~||, 1} (paper, eq. SAG gamma): by the Gram matrix where there is one,
-    else by the margins."""
+    """gamma_t = min{eta_t ||A(s - x)|| / ||A d~||, 1} (paper, eq. SAG gamma): by the Gram matrix of the support where
+    there is one, else by the margins. FOLLOW, with nothing done, if there are neither."""
     r, support, margins = work.record[0], work.support, work.margins
     if r.norm == 0.0:
         r.image_squares = -1.0
         return apply(work.record, support, eta, 1.0, False, eta)
-    along_s, along_d, by_gram = 0.0, 0.0, work.gram.matrix.size > 0
+    along_s = along_d = 0.0
+    by_gram = gram_at_hand(model, r.count, support.coordinates, work.gram)
     if by_gram:
         near, far, along_s, along_d = gram_lengths(work.record, support, work.gram, work.rounds.residual)
+    elif margins.z.size == 0:
+        return FOLLOW
     else:
         if r.margin_scale == 0.0:
             form_margins(model, work.record, support, margins.z)

@@ -137,11 +137,12 @@ def test_margins_may_begin_with_a_full_pass(kind):
 
 
 @KINDS
-def test_steps_in_the_image_of_wide_data_take_margins(kind):
+def test_steps_in_the_image_take_margins_when_the_support_outgrows_its_gram_matrix(kind):
     objective = classification(300, 12_000, 25)
     runs = both_runs(objective, bsfw.L1Ball(30.0), kind(batch_size=60), iterations=40, step="image")
     state, history = runs[1]
     assert engine_of(state).choices.image_room()  # for A vbar
+    assert engine_of(state).record["count"] > len(engine_of(state)._gram["matrix"])
     assert_same_run(runs, tolerance=1e-9)
     at = int(engine_of(state).record["margins_at"]) - 1
     np.testing.assert_allclose(margins_of(state), objective.margins(history[at][0]), atol=1e-10)

@@ -153,15 +153,28 @@ def test_the_squared_length_of_the_image_is_kept_even_close_to_a_vertex(rounds):
 
 
 @pytest.mark.parametrize("dense", [False, True])
-def test_lengths_in_the_image_by_margins_are_those_of_the_reference(dense):
+@pytest.mark.parametrize(("radius", "fits"), [(2.0, True), (90.0, False)])
+def test_the_gram_matrix_of_the_support_grows_with_it_while_it_has_room(dense, radius, fits):
     rng = np.random.default_rng(8)
-    m, n = 3_000, 120  # too many columns for their Gram matrix, and no vector of m for A vbar
+    m, n = 3_000, 120  # more rows than are spread at once; room for 27 columns
     A = sp.random(m, n, density=0.05, random_state=4, format="csr")
-    objective = bsfw.Logistic(A.toarray() if dense else A, np.where(A @ rng.standard_normal(n) > 0, 1.0, -1.0))
-    for kind in (bsfw.SAG, bsfw.LSVRG, bsfw.SARAH):  # the last two ask for the margins of x once more
-        runs = both_runs(objective, bsfw.L1Ball(90.0), kind(batch_size=200), iterations=25, step="image")
-        assert not engine_of(runs[1][0]).choices.image_room()
-        assert_same_run(runs, tolerance=1e-9)
+    y = np.where(A @ rng.standard_normal(n) > 0, 1.0, -1.0)
+    objective = bsfw.Logistic(A.toarray() if dense else A, y)
+    if not fits:  # L-SVRG and SARAH ask the margins, which begin with the step, once more
+        for other in (bsfw.LSVRG(batch_size=200), bsfw.SARAH(batch_size=200)):
+            runs = both_runs(objective, bsfw.L1Ball(radius), other, iterations=25, step="image")
+            assert runs[1][0].memory["margins"].size > 0
+            assert_same_run(runs, tolerance=1e-9)
+    runs = both_runs(objective, bsfw.L1Ball(radius), bsfw.SAG(batch_size=200), iterations=40)
+    assert_same_run(runs, tolerance=1e-9)
+    engine = engine_of(runs[1][0])
+    assert not engine.choices.image_room()
+    count, formed = int(engine.record["count"]), int(engine._gram["formed"][0])
+    assert (formed == count) is fits
+    assert formed > 4
+    columns = A.toarray()[:, engine.memory["coordinates"][1 : formed + 1]]
+    found = engine._gram["matrix"][1 : formed + 1, 1 : formed + 1]
+    np.testing.assert_allclose(found, columns.T @ columns, atol=1e-12)
 
 
 def test_a_run_in_one_go_is_the_run_step_by_step(classification):

@@ -82,6 +82,7 @@ def test_searched_steps_equal_the_reference(name, step, most):
     ("m", "n", "radius", "how"),
     [
         (200, 12, 1.0, "all columns"),
+        (3_000, 120, 0.1, "support"),
         (3_000, 120, 20.0, "margins there and back"),
         (300, 1_200, 20.0, "margins"),
     ],
@@ -96,7 +97,9 @@ def test_steps_in_the_image_equal_the_reference(name, m, n, radius, how):
             runs = both_runs(objective, constraint, estimator, iterations=25, step="image", max_rounds=most)
             assert_same_run(runs, tolerance=1e-8)
     state = runs[1][0]
-    assert (len(engine_of(state).work().gram.matrix) == n) is (how == "all columns")
+    assert (len(engine_of(state)._gram["matrix"]) == n) is (how == "all columns")
+    if how == "support":
+        assert engine_of(state)._gram["formed"][0] == engine_of(state).record["count"] > 4
     if how.startswith("margins"):
         assert state.memory["margins"].size == m
         assert engine_of(state).choices.image_room() is (how == "margins")

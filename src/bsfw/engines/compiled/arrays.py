@@ -22,6 +22,8 @@ MARGIN_REFRESH = 2000
 """Iterations after which margins that follow x are formed anew."""
 FLOOR_SHARE = 0.7
 """Rows are written with no care for the bounds of what is below this share of the largest."""
+WINDOW = 2048
+"""Rows over which a column is spread at a time, for the growing Gram matrix."""
 COMPACT = ("coordinates", "x", "q", "previous", "vertex", "touched")
 """A slot per coordinate of the support or visited: their length is the run's own. The last one not all sets have."""
 
@@ -98,14 +100,26 @@ def make_model(choices: Choices, by_columns: bool) -> Model:
     return Model._make((*parts, np.asarray(objective.y, dtype=np.float64), weights, loss_of(objective)))
 
 
-def make_work(choices: Choices, memory: dict[str, Any], listed: int) -> Work:
+def make_gram(choices: Choices) -> dict[str, Any]:
+    """The Gram matrix for steps that ask for lengths in the image: not a part of the state, for it can be formed
+    again."""
+    side = choices.gram_side()
+    return {
+        "matrix": choices.objective.gram if choices.image and choices.small else np.zeros((side, side)),
+        "formed": np.zeros(1 if side else 0, dtype=np.int64),
+        "cursors": np.zeros(side, dtype=np.uint64),
+        "window": np.zeros(WINDOW if side else 0),
+    }
+
+
+def make_work(choices: Choices, memory: dict[str, Any], gram: dict[str, Any], listed: int) -> Work:
     """All that kernels change: the memory, and scratch with room for so many blocks of lists."""
     n, size, r = choices.n, memory["x"].size, memory["record"][0]
     slots = np.zeros(n, dtype=np.uint32)
     slots[memory["coordinates"][1 : r["count"] + 1]] = np.arange(1, r["count"] + 1)
     r["bounded"] = 0
     together = max(GROUP, min(choices.size, MOST_TOGETHER))
-    gram = choices.objective.gram if choices.image and choices.small else np.empty((0, 0))
+    places = memory["coordinates"] if choices.small else np.arange(size if choices.image else 0)
     return Work(
         memory["record"],
         Support(slots, memory["coordinates"], memory["x"], memory["previous"], memory["q"], memory["vertex"]),
@@ -118,7 +132,7 @@ def make_work(choices: Choices, memory: dict[str, Any], listed: int) -> Work:
             np.zeros(choices.m if listed else 0, dtype=np.uint32), np.zeros(listed * lists.BLOCK, dtype=np.uint32),
             np.zeros(listed, dtype=np.uint32), np.zeros(listed, dtype=np.uint64), np.zeros(2, dtype=np.int64),
         ),
-        Gram(gram, np.zeros((2, len(gram)))),
+        Gram(places=places, pair=np.zeros((2, len(gram["matrix"]))), **gram),
         make_bounds(choices.of, n, choices.bounded),
         make_rounds(choices.of, size),
         Batch(

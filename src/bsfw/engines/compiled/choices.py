@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from ...steps import ImageStep, LineSearch
 WIDE, WIDE_ROWS = 256, 4
 """With n so many times the coordinates, or the entries of rows, that an iteration writes into m, Boost keeps bounds of
 |m| instead of a sweep over m."""
+GRAM_SHARE = 4
+"""The Gram matrix of the support has at most one number for so many samples."""
 LISTED_SHARE = 16
 """With more than one entry in so many in the support, margins that follow x are cheaper than lists of the support."""
 COLUMNS_A_STEP, VERTICES_A_STEP = 8, 3
@@ -71,9 +74,7 @@ class Choices:
 
     def follows(self) -> bool:
         """Whether margins follow x from the start: where steps or estimates by columns read them, or full passes do."""
-        if self.by_coordinates or self.searches_lines or (self.image and not self.small):
-            return True
-        return self.estimator.exact and self.columns_pay()
+        return self.by_coordinates or self.searches_lines or (self.estimator.exact and self.columns_pay())
 
     def blocks_of_lists(self, held: int) -> int:
         """Blocks of nodes for the lists of the support, 0 where there are none.
@@ -84,10 +85,14 @@ class Choices:
         n, m = self.n, self.m
         if self.by_coordinates or not self.size or not self.columns_pay():
             return 0
-        held += 4 * (n + m) + (n + m) // 4 + (16 * m if self.image else 0)  # slots, heads; sets; the Gram matrix
+        held += 4 * (n + m) + (n + m) // 4 + (10 * m if self.image else 0)  # slots, heads; sets; image and Gram matrix
         room = max(0, 24 * (n + m) - held) // (4 * lists.BLOCK + 12)
         entries = self.entries / LISTED_SHARE
         return int(min(room, entries / lists.BLOCK + entries / self.objective.column_length))  # a column begins a block
+
+    def gram_side(self) -> int:
+        """Columns for which the growing Gram matrix has room; none where that of all columns is there."""
+        return math.isqrt(self.m // GRAM_SHARE) if self.image and not self.small else 0
 
     def image_room(self) -> bool:
         """Whether there is a vector of m for A vbar: line searches need it; steps in the image save one of two passes

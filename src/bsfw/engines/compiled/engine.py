@@ -72,6 +72,7 @@ class CompiledEngine(Engine):
         self.memory: dict[str, Any] = state.memory
         self.rule = arrays.make_rule(self.choices, self._pass_length if self.objective.intercept else 0)
         self.boost_rule = arrays.make_boost_rule(self.choices, plan.max_rounds, plan.min_gain)
+        self._gram = arrays.make_gram(self.choices)
         self._work: Work | None = None
         self._phases: kernels.Phases | None = None
         self._renew()
@@ -88,13 +89,13 @@ class CompiledEngine(Engine):
         if not self.memory["margins"].size:
             held = sum(self.memory[name].nbytes for name in ("g", "base", "table"))
             self._listed = self.choices.blocks_of_lists(held)
-        by_columns = bool(self.memory["margins"].size or self._listed)
+        by_columns = bool(self.memory["margins"].size or self._gram["formed"].size or self._listed)
         self.model = arrays.make_model(self.choices, by_columns)
 
     def work(self) -> Work:
         """What kernels change; made when it is asked for, and given up by `publish`."""
         if self._work is None:
-            self._work = arrays.make_work(self.choices, self.memory, self._listed)
+            self._work = arrays.make_work(self.choices, self.memory, self._gram, self._listed)
             touched = self.memory.get("touched", np.empty(0, dtype=np.int64))
             self.set = self.of.kernel(self.memory["x"].size, touched)
         return self._work
@@ -142,7 +143,7 @@ class CompiledEngine(Engine):
         r["fitted_at"] = r["iteration"]
 
     def _follow(self) -> None:
-        """Begin to follow x by margins: the support has outgrown its lists."""
+        """Begin to follow x by margins: the support has outgrown its lists, or the step its Gram matrix."""
         self.memory["margins"] = np.zeros(self.choices.m)
         self.record["margin_scale"] = 0.0  # which means that they must be formed first
         self._renew()
