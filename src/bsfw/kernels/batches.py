@@ -76,11 +76,10 @@ def prefetch_ahead(model, samples, k):
 
 
 @kernel()
-def add_samples(model, work, samples, coefficients, far):
+def add_samples(model, g, slots, bounds, floor, samples, coefficients, far):
     """g += sum_k coefficients[k] a_i over the samples i; `far` says that their rows are not in the caches. Where Boost
-    keeps bounds of |g|, they are kept, and ||g||^2 with them, as `onehot` says."""
-    data, indices, indptr, g, grown = model.data, model.indices, model.indptr, work.estimate.g, 0.0
-    slots, bounds, floor = work.support.slots, work.bounds, work.record[0].floor
+    keeps bounds of |g|, they are kept, as `onehot` says; returns by how much ||g||^2 grew then."""
+    data, indices, indptr, grown = model.data, model.indices, model.indptr, 0.0
     if far:
         prefetch_ahead(model, samples, -1)
     for k in range(samples.size):
@@ -93,7 +92,7 @@ def add_samples(model, work, samples, coefficients, far):
             )
         else:
             row_add(data, indices, indptr, samples[k], coefficients[k], g)
-    work.record[0].squares += grown
+    return grown
 
 
 @kernel(forceinline=True)
@@ -131,8 +130,9 @@ def add_batch(model, work, other, table, unit, store, factor):
     rows are in the nearest cache, or of many without rows, as those that have not changed, and only the slopes tell
     which, need no row at all.
     """
-    samples, change, weight, scratch = work.estimate.batch, work.estimate.change, model.sample_weight, work.batch
-    margins, others, labels, offset = scratch.margins, scratch.others, scratch.labels, work.record[0].offset
+    r, samples, change, g = work.record[0], work.estimate.batch, work.estimate.change, work.estimate.g
+    scratch, weight, offset = work.batch, model.sample_weight, r.offset
+    margins, others, labels = scratch.margins, scratch.others, scratch.labels
     without_rows = work.margins.z.size > 0 or work.lists.links.size > 0
     group = margins.size if without_rows else GROUP
     if not without_rows:
@@ -163,16 +163,20 @@ def add_batch(model, work, other, table, unit, store, factor):
                 change[first + k] = d
             scratch.samples[changed], margins[changed] = i, factor * d  # a branch would be mispredicted
             changed += margins[changed] != 0.0
-        add_samples(model, work, scratch.samples[:changed], margins, without_rows)
+        r.squares += add_samples(
+            model, g, work.support.slots, work.bounds, r.floor, scratch.samples[:changed], margins, without_rows
+        )
 
 
 @kernel()
 def add_rows(model, work, batch, coefficients, factor):
     """g += factor * sum_k coefficients[k] a_i over the samples i of the batch."""
-    samples, scaled = work.batch.samples, work.batch.margins
+    r, samples, scaled = work.record[0], work.batch.samples, work.batch.margins
     for first in range(0, coefficients.size, samples.size):
         count = 0
         for k in range(first, min(first + samples.size, coefficients.size)):
             samples[count], scaled[count] = batch[k], factor * coefficients[k]
             count += scaled[count] != 0.0
-        add_samples(model, work, samples[:count], scaled, True)
+        r.squares += add_samples(
+            model, work.estimate.g, work.support.slots, work.bounds, r.floor, samples[:count], scaled, True
+        )

@@ -74,7 +74,10 @@ def test_what_is_picked_by_the_types_of_the_data_counts_no_references_either(obj
     compiled = numba.njit(_nrt=False)(batches.add_samples.py_func)
     arguments = (
         engine.model,
-        work,
+        work.estimate.g,
+        work.support.slots,
+        work.bounds,
+        0.0,
         work.batch.samples[:0],
         work.batch.margins,
         True,
