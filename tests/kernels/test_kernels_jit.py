@@ -2,6 +2,7 @@
 
 import importlib
 import pkgutil
+import time
 
 import numba
 import numpy as np
@@ -87,3 +88,14 @@ def test_code_is_cached_by_a_hash_of_all_kernels() -> None:
     from bsfw.kernels._jit import source_key
 
     assert f"bsfw-{source_key()}" in str(passes.rows_adjoint._cache.cache_path)
+
+
+def test_compilation_is_not_on_the_clock_of_a_run():
+    objective = bsfw.Function(lambda x: float(x @ x), lambda x: numba.njit(lambda x: 2.0 * x)(x), shape=(3,))
+    solver = bsfw.Solver(objective, bsfw.Simplex())
+    state = solver.init(x0=np.ones(3) / 3)
+    engine, before, started = solver.engine(state), bsfw.kernels.seconds_compiling(), time.perf_counter()
+    engine.look(state)
+    compiling = bsfw.kernels.seconds_compiling() - before
+    assert compiling > 0.0
+    assert state.seconds <= time.perf_counter() - started - compiling

@@ -14,7 +14,7 @@ None for indices; `numba.extending.overload` has the bodies. A function whose bo
 | `estimators/` | m^t, on `batches` (rows of a batch), `lists` (rows by the support), `margins` (A x), `passes` (full) |
 | `rounds`, `accept` | Algorithm Boost: the loop, and the rule by which it accepts, which is plain Python as well |
 | `onehot`, `ksparse`, `groups` | the LMO inside of Boost, on compact arrays |
-| `steps` | the move, on `gram` (A^T A) or `margins` where lengths are those of A d |
+| `steps` | the move, on `gram` (A^T A of the support) or `margins` where lengths are those of A d |
 | `rows`, `losses`, `_jit` | products with rows and columns; scalar losses; Numba, prefetches, random numbers |
 
 What holds when: between two phases, slots beyond ``r.count`` and slot 0 of compact arrays hold zeros, m = ``r.scale``
@@ -28,6 +28,7 @@ Nothing here is imported before it is used, but `available`.
 from __future__ import annotations
 
 import os
+import sys
 from functools import cache
 from importlib.util import find_spec
 
@@ -40,3 +41,9 @@ def available() -> bool:
 @cache
 def _installed() -> bool:
     return find_spec("numba") is not None
+
+
+def seconds_compiling() -> float:
+    """What compilations have taken in this process so far; 0 if Numba is not in use."""
+    jit = sys.modules.get(f"{__name__}._jit")
+    return 0.0 if jit is None else float(jit.STOPWATCH.seconds)

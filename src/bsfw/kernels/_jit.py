@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -120,6 +121,27 @@ class _Once(event.Listener):
 
     def on_end(self, event: Any) -> None:
         """Nothing."""
+
+
+class _Stopwatch(event.Listener):
+    """The seconds of all compilations of this process, so that a run can take them off its clock."""
+
+    def __init__(self) -> None:
+        self.seconds, self._depth, self._started = 0.0, 0, 0.0
+
+    def on_start(self, event: Any) -> None:
+        if self._depth == 0:
+            self._started = time.perf_counter()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if self._depth == 0:
+            self.seconds += time.perf_counter() - self._started
+
+
+STOPWATCH = _Stopwatch()
+event.register("numba:compile", STOPWATCH)
 
 
 @contextmanager
