@@ -10,11 +10,12 @@ COMMAND = ("filelock", "jinja2", "joblib", "matplotlib", "msgspec", "plotly", "p
 """What the extra ``cli`` brings: the command, experiments, figures and downloads."""
 
 
-def extra(module: str, what: str) -> Any:
-    """A module of the extra ``cli``; ImportError with a sentence about `what` needs it if it is not installed."""
+def extra(module: str, what: str, name: str = "cli") -> Any:
+    """A module that the extra `name` brings; where it is lacking, an ImportError says that `what` needs it."""
     root = module.partition(".")[0]
     if not installed(root):
-        raise ImportError(f"{what} needs {root}: pip install 'bsfw[cli]'", name=root)
+        # The subclass is what `import` itself would raise, so that pytest.importorskip and the like know it.
+        raise ModuleNotFoundError(f"{what} needs {root}: pip install 'bsfw[{name}]'", name=root)
     return import_module(module)
 
 

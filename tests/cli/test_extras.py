@@ -80,6 +80,42 @@ def test_what_needs_the_extra_says_so(code, what, monkeypatch):
     assert re.search(r"needs (matplotlib|pooch): pip install 'bsfw\[cli\]'$", done.stdout)
 
 
+def test_a_module_that_needs_a_library_says_what_to_install():
+    """Each in the same process: nothing of a refused module stays behind."""
+    parts = {"sklearn": "sklearn", "torch": "torch", "jax": "jax"}
+    lines = "".join(f"try: import bsfw.{part}\nexcept ModuleNotFoundError as error: print(error)\n" for part in parts)
+    done = run(lines)
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        f"bsfw.{part} needs {library}: pip install 'bsfw[{part}]'" for part, library in parts.items()
+    ]
+
+
+def test_quantum_needs_the_core_alone_but_for_qiskit_pictures_and_error_bars():
+    done = run(
+        "import bsfw\n"
+        "from bsfw import quantum\n"
+        "from bsfw.quantum import pictures\n"
+        "V = quantum.haar_unitary(1, 0)\n"
+        "problem = quantum.ProcessTomography.from_counts(quantum.simulate_counts(V, 100, rng=0), truth=V)\n"
+        "x = bsfw.minimize(problem).x\n"
+        "print(problem.fidelity(x) > 0.9)\n"
+        "for ask in (lambda: problem.choi(x), lambda: quantum.simulate_counts('x', 10),\n"
+        "            lambda: pictures.pauli_transfer(problem.ptm(x)), lambda: quantum.bootstrap(problem, x)):\n"
+        "    try: ask()\n"
+        "    except ImportError as error: print(error)"
+    )
+    assert done.stderr == ""
+    qiskit = "a conversion to or from qiskit needs qiskit: pip install 'bsfw[quantum]'"
+    assert done.stdout.splitlines() == [
+        "True",
+        qiskit,
+        qiskit,
+        "a picture needs matplotlib: pip install 'bsfw[cli]'",
+        "quantum.bootstrap needs joblib: pip install 'bsfw[cli]'",
+    ]
+
+
 @pytest.mark.parametrize(
     "command",
     [

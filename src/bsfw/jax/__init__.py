@@ -3,6 +3,10 @@
 ``import jax`` inside of this package is JAX: imports are absolute.
 """
 
+from .._extras import extra
+
+extra("jax", "bsfw.jax", "jax")
+
 from .blocks import boost, lmo
 from .solver import FrankWolfe, Run, State
 from .transformation import frank_wolfe

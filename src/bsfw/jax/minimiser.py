@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._extras import extra
+
+extra("optimistix", "bsfw.jax.minimiser", "optimistix")
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp

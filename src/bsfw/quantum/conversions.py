@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array
+from .._extras import extra
 
 
 def is_qiskit(thing: Any) -> bool:
@@ -16,13 +16,7 @@ def is_qiskit(thing: Any) -> bool:
 
 
 def _qiskit(module: str) -> Any:
-    try:
-        return importlib.import_module(f"qiskit.{module}")
-    except ImportError:
-        raise ImportError(
-            "conversions to and from qiskit need it, but it is not installed: pip install 'bsfw[quantum]'. Everything "
-            "else in bsfw.quantum works without it."
-        ) from None
+    return extra(f"qiskit.{module}", "a conversion to or from qiskit", "quantum")
 
 
 def gate(name: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, positive_int
+from .._extras import extra
 from .._minimize import minimize
 from .states import StateTomography
 from .tomography import ProcessTomography
@@ -102,9 +103,7 @@ def bootstrap(
     **settings
         For `bsfw.minimize`, such as max_iter.
     """
-    from joblib import Parallel, delayed
-    from tqdm import tqdm
-
+    joblib, tqdm = (extra(name, "quantum.bootstrap") for name in ("joblib", "tqdm"))
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}.")
     shots = _shots(problem)
@@ -112,9 +111,9 @@ def bootstrap(
     probabilities = problem.fitted(x) if kind == "parametric" else problem.observed()
     generator = np.random.default_rng(rng)
     drawn = (draw(probabilities, shots, generator) for _ in range(positive_int(samples, "samples")))
-    jobs = (delayed(_refit)(problem, counts, x, wanted, settings) for counts in drawn)
-    found = Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
-    rows = list(tqdm(found, total=samples, disable=not progress, desc="bootstrap"))
+    jobs = (joblib.delayed(_refit)(problem, counts, x, wanted, settings) for counts in drawn)
+    found = joblib.Parallel(n_jobs=n_jobs, return_as="generator")(jobs)
+    rows = list(tqdm.tqdm(found, total=samples, disable=not progress, desc="bootstrap"))
     stacked = {name: np.stack([np.asarray(row[name]) for row in rows]) for name in wanted}
     return Bootstrap({name: ask(problem, x) for name, ask in wanted.items()}, stacked, kind)
 

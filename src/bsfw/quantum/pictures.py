@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array
+from .._extras import extra
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -39,11 +40,9 @@ def city(matrix: Any, errors: Any = None, labels: Sequence[str] | None = None, t
         Of rows and columns; default: bits.
     title : str
     """
-    from matplotlib.figure import Figure
-
     matrix, errors = _checked(matrix, errors)
     labels = bit_labels(len(matrix)) if labels is None else labels
-    figure = Figure(figsize=(13, 6), layout="constrained")
+    figure = _figure(figsize=(13, 6))
     rows, columns = (index.ravel() for index in np.indices(matrix.shape))
     highest = float(np.abs(np.stack([matrix.real, matrix.imag])).max()) or 1.0
     for place, (name, part) in enumerate((("real part", np.real), ("imaginary part", np.imag)), 1):
@@ -73,12 +72,10 @@ def hinton(matrix: Any, errors: Any = None, labels: Sequence[str] | None = None,
 
     A line around a square shows the entry with one standard error more. Parameters are those of `city`.
     """
-    from matplotlib.figure import Figure
-    from matplotlib.patches import Rectangle
-
+    rectangle = extra("matplotlib.patches", "a picture").Rectangle
     matrix, errors = _checked(matrix, errors)
     labels = bit_labels(len(matrix)) if labels is None else labels
-    figure = Figure(figsize=(10, 5), layout="constrained")
+    figure = _figure(figsize=(10, 5))
     highest = float(np.abs(np.stack([matrix.real, matrix.imag])).max()) or 1.0
     for place, (name, part) in enumerate((("real part", np.real), ("imaginary part", np.imag)), 1):
         axes = figure.add_subplot(1, 2, place)
@@ -86,11 +83,11 @@ def hinton(matrix: Any, errors: Any = None, labels: Sequence[str] | None = None,
         for (row, column), value in np.ndenumerate(part(matrix)):
             side = 0.9 * np.sqrt(abs(value) / highest)
             color = POSITIVE if value >= 0 else NEGATIVE
-            axes.add_patch(Rectangle((column - side / 2, row - side / 2), side, side, color=color, linewidth=0))
+            axes.add_patch(rectangle((column - side / 2, row - side / 2), side, side, color=color, linewidth=0))
             if errors is not None:
                 outer = 0.9 * np.sqrt((abs(value) + part(errors)[row, column]) / highest)
                 corner = column - outer / 2, row - outer / 2
-                axes.add_patch(Rectangle(corner, outer, outer, fill=False, edgecolor=ERROR, linewidth=0.9))
+                axes.add_patch(rectangle(corner, outer, outer, fill=False, edgecolor=ERROR, linewidth=0.9))
         axes.set(xlim=(-0.6, len(matrix) - 0.4), ylim=(len(matrix) - 0.4, -0.6), aspect="equal", title=name)
         _ticks(axes, labels, rotation=90)
     figure.suptitle(title)
@@ -108,11 +105,9 @@ def pauli_transfer(matrix: Any, labels: Sequence[str] | None = None, title: str 
         Default: the Pauli products.
     title : str
     """
-    from matplotlib.figure import Figure
-
     matrix = np.asarray(matrix, dtype=float)
     labels = pauli_labels((len(matrix).bit_length() - 1) // 2) if labels is None else labels
-    figure = Figure(figsize=(7, 6), layout="constrained")
+    figure = _figure(figsize=(7, 6))
     axes = figure.add_subplot()
     shown = axes.imshow(matrix, cmap="RdBu", vmin=-1, vmax=1)
     figure.colorbar(shown, ax=axes, shrink=0.85)
@@ -140,11 +135,9 @@ def fidelity_against_shots(
         Standard errors.
     title, name : str
     """
-    from matplotlib.figure import Figure
-
     curves = fidelities if isinstance(fidelities, dict) else {"": fidelities}
     spreads = errors if isinstance(errors, dict) else {"": errors}
-    figure = Figure(figsize=(6, 4.2), layout="constrained")
+    figure = _figure(figsize=(6, 4.2))
     axes = figure.add_subplot()
     for label, values in curves.items():
         spread = spreads.get(label)
@@ -153,6 +146,11 @@ def fidelity_against_shots(
     axes.grid(alpha=0.3, which="both")
     if len(curves) > 1:
         axes.legend()
+    return figure
+
+
+def _figure(figsize: tuple[float, float]) -> Figure:
+    figure: Figure = extra("matplotlib.figure", "a picture").Figure(figsize=figsize, layout="constrained")
     return figure
 
 

@@ -4,6 +4,10 @@ A bound on the coefficients instead of a penalty, and a certificate of the fit. 
 package is scikit-learn: imports are absolute.
 """
 
+from .._extras import extra
+
+extra("sklearn", "bsfw.sklearn", "sklearn")
+
 from .cross_validation import FrankWolfeClassifierCV, FrankWolfeRegressorCV
 from .imputer import NuclearNormImputer
 from .linear import FrankWolfeClassifier, FrankWolfeRegressor
