@@ -94,7 +94,7 @@ def test_a_minimum_of_zero_is_the_end_too() -> None:
 def test_a_run_far_from_its_end_says_what_to_try() -> None:
     result = bsfw.minimize(bsfw.Logistic(*data()), bsfw.L1Ball(4.0), method="boosted", max_iter=5)
     assert result.status is Status.ITERATIONS
-    assert "try method='auto', a larger budget" in result.message
+    assert "try method='auto', more iterations" in result.message
 
 
 @pytest.mark.parametrize("wrong", [(5, bsfw.L1Ball(1.0)), (bsfw.Logistic(*data()), 5)], ids=["objective", "set"])

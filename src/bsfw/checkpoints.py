@@ -132,6 +132,12 @@ def shown(part: dict[str, Any]) -> str:
     return f"{part['type']}({', '.join(f'{name}={value!r}' for name, value in part['settings'].items())})"
 
 
+def check_problem(path: Path, meta: dict[str, Any], objective: Objective, constraint: Constraint) -> None:
+    """Refuse a problem that is not the checkpoint's, and say in what it differs."""
+    _check_same(path, "constraint", meta["constraint"], constraint, repr(constraint))
+    _check_same(path, "objective", meta["objective"], objective, type(objective).__name__)
+
+
 def _check_same(path: Path, role: str, saved: dict[str, Any], part: Objective | Constraint, name: str) -> None:
     if saved["fingerprint"] != part.fingerprint():
         differ = f"it has {saved['shown']}, given is {name}" if saved["shown"] != name else "data or parameters differ"
@@ -190,8 +196,7 @@ def resume(
     """
     path = Path(path)
     meta, contents = read_checkpoint(path)
-    _check_same(path, "constraint", meta["constraint"], constraint, repr(constraint))
-    _check_same(path, "objective", meta["objective"], objective, type(objective).__name__)
+    check_problem(path, meta, objective, constraint)
     trace = {name.removeprefix("trace."): contents.pop(name) for name in list(contents) if name.startswith("trace.")}
     settings, given = meta["plan"], {"estimator": estimator, "decay": decay, "step": step}
     solver = Solver(

@@ -10,6 +10,7 @@ from ._interrupts import Interrupts
 from ._progress import ProgressLine, readable
 from .boosting import Direction
 from .engines import Engine
+from .objectives.linear_model import LinearModel
 from .phases import WINDOW, Check, Switch, reason_to_switch
 from .plan import Plan
 from .results import PhaseCells, Result, Row, Status
@@ -255,6 +256,17 @@ def _message(engine: Engine, status: Status, row: Row) -> str:
     if not status.success:
         parts.append(plan.note)
         if status in BUDGETS and row.gap_exact and row.gap > FAR * abs(row.value):
-            other = "method='auto', " if plan.method == "boosted" and plan.estimator.exact else ""
-            parts.append(f"The gap is still {row.gap:.1e}, f {row.value:.3g}: try {other}a larger budget.")
+            parts.append(f"The gap is still {row.gap:.1e}, f {row.value:.3g}: try {', '.join(_to_try(plan, status))}.")
     return " ".join(filter(None, parts))
+
+
+def _to_try(plan: Plan, status: Status) -> list[str]:
+    """What may bring a run nearer to its end, the most promising first."""
+    found = []
+    if plan.method == "boosted" and plan.estimator.exact:
+        found.append("method='auto'")
+    elif plan.method == "boosted" and isinstance(plan.objective, LinearModel) and plan.constraint.few_atoms:
+        found.append("end_phase='corrective'")
+    if plan.objective.quasar_rho is None and plan.method == "boosted":
+        found.append("quasar_rho= (1.0 if f is convex)")
+    return [*found, "more iterations" if status is Status.ITERATIONS else "a larger budget"]

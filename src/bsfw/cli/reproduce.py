@@ -25,7 +25,8 @@ FILE.toml is an experiment of your own, in 8 lines:
   objective = "logistic"
   set = "l1"
   radius = 50
-(data is a name of 'bsfw datasets' or a LIBSVM file beside FILE.toml; an
+(data is a name of 'bsfw datasets', or a LIBSVM file or, with label = "NAME",
+a table beside FILE.toml; methods may be "corrective", "away" and others; an
 unknown key or value is refused with what is known)
 
 examples:

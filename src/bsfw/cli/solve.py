@@ -203,7 +203,7 @@ def run(args: argparse.Namespace) -> int:
     solver = describe(Solver(objective, constraint, estimator, horizon=args.max_iter, **options))
     args.resumed = args.checkpoint is not None and args.checkpoint.exists()
     if args.resumed:
-        solver = _check_checkpoint(args, solver)
+        solver = _check_checkpoint(args, solver, objective, constraint)
     interrupted = False
     try:
         with _sigterm_as_ctrl_c():
@@ -339,11 +339,14 @@ def _objective(args: argparse.Namespace) -> LinearModel:
     return objective
 
 
-def _check_checkpoint(args: argparse.Namespace, settings: dict[str, Any]) -> dict[str, Any]:
+def _check_checkpoint(
+    args: argparse.Namespace, settings: dict[str, Any], objective: LinearModel, constraint: Any
+) -> dict[str, Any]:
     """Refuse options that the run in the checkpoint does not have, instead of ignoring them; return its settings."""
-    from bsfw.checkpoints import read_checkpoint
+    from bsfw.checkpoints import check_problem, read_checkpoint
 
     meta, _ = read_checkpoint(args.checkpoint)
+    check_problem(args.checkpoint, meta, objective, constraint)
     saved: dict[str, Any] = meta["plan"]
     pairs = {
         "--method": (settings["method"], saved["method"]),

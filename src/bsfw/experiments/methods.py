@@ -44,12 +44,23 @@ class Method:
 
     @property
     def boosted(self) -> bool:
-        return self.settings.max_rounds > 1
+        """Whether it is the paper's algorithm with more than one round."""
+        return self.settings.method == "boosted" and self.settings.max_rounds > 1
+
+    @property
+    def vanilla(self) -> bool:
+        return self.settings.method == "boosted" and self.settings.max_rounds == 1
+
+    @property
+    def group(self) -> str:
+        """What has one hue: the estimator, or a method of another kind."""
+        return self.estimator if self.settings.method == "boosted" else self.settings.method
 
     @property
     def name(self) -> str:
         """As in a legend: "SAGA boosted, piecewise decay"."""
-        name = f"{display_name(self.estimator)} {'boosted' if self.boosted else 'vanilla'}"
+        kind = "boosted" if self.boosted else "vanilla"
+        name = f"{display_name(self.estimator)} {kind}" if self.settings.method == "boosted" else self.settings.method
         return f"{name}, {self.variant}" if self.variant else name
 
     @cached_property
@@ -93,7 +104,8 @@ def _variant(settings: Solve, others: Sequence[Solve]) -> str:
     siblings = [
         other
         for other in others
-        if other.estimator == settings.estimator and (other.max_rounds > 1) == (settings.max_rounds > 1)
+        if (other.estimator, other.method) == (settings.estimator, settings.method)
+        and (other.max_rounds > 1) == (settings.max_rounds > 1)
     ]
     differing = (
         name
@@ -148,5 +160,5 @@ class PanelRecords:
             (boosted, vanilla)
             for boosted in self.methods
             for vanilla in self.methods
-            if boosted.boosted and not vanilla.boosted and boosted.estimator == vanilla.estimator
+            if boosted.boosted and vanilla.vanilla and boosted.estimator == vanilla.estimator
         ]

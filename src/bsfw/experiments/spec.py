@@ -7,7 +7,7 @@ writes. The shortest file says what is solved and how often::
     batch_size = 404
     [[panel]]
     [panel.problem]
-    data = "mushrooms"        # a name of 'bsfw datasets', "rcv1", or a LIBSVM file beside the specification
+    data = "mushrooms"        # a name of 'bsfw datasets', "rcv1", or a file beside the specification
     objective = "logistic"
     set = "l1"
     radius = 50
@@ -26,7 +26,8 @@ record_every     iterations between two points of a curve (so that there are abo
 estimators       a list of names (["full"])
 batch_size       b_s, a count, or a fraction of the samples (0.05)
 coordinates      b_c, a count, or a fraction of the coordinates (1)
-methods          ["boosted", "vanilla"]
+methods          ["boosted", "vanilla"]; with the exact gradient also "corrective", "away", "pairwise" and
+                 "blended-pairwise"
 max_rounds       K of the boosted runs, a number or a list (10000)
 min_gain         delta of the boosted runs, a number or a list (1e-4)
 decays           of the boosted runs, a name or a list (["auto"]); vanilla runs take the step of the baseline's paper;

@@ -4,7 +4,7 @@ the tasks, in the order they are run."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar, get_args
 
 from msgspec import Meta
 
@@ -27,6 +27,10 @@ Runs = Annotated[int, Meta(ge=1, le=limits.RUNS, description=f"a whole number fr
 Counts = Annotated[OneOrMore[Count], Meta(description="a whole number of at least 1, or a list of them")]
 Gains = Annotated[OneOrMore[Gain], Meta(description="a number in ]0, 1], or a list of them")]
 MethodName = Literal["boosted", "vanilla"]
+ExactMethod = Literal["corrective", "away", "pairwise", "blended-pairwise"]
+"""Methods of `bsfw.minimize` that need the exact gradient."""
+AnyMethod = Literal[MethodName, ExactMethod]
+EXACT: tuple[str, ...] = get_args(ExactMethod)
 
 if TYPE_CHECKING:
     SweptDecay: TypeAlias = str
@@ -52,19 +56,26 @@ class SolveSweep(Sweep, frozen=True, kw_only=True):
     estimators: OneOrMore[EstimatorName] = ("full",)
     batch_size: Size | None = None
     coordinates: Size | None = None
-    methods: OneOrMore[MethodName] = ("boosted", "vanilla")
+    methods: OneOrMore[AnyMethod] = ("boosted", "vanilla")
     max_rounds: Counts = 10_000
     min_gain: Gains = 1e-4
     decays: OneOrMore[SweptDecay] = "auto"
     step: StepName = "auto"
 
     def tasks(self, problem: Any) -> Iterator[AnyTask]:
+        exact = [name for name in each(self.methods) if name in EXACT]
+        if exact and "full" not in each(self.estimators):
+            raise ValueError(
+                f"the method {exact[0]} needs the exact gradient, but the estimators are "
+                f'{", ".join(each(self.estimators))}; add "full", or leave the method out.'
+            )
         sampling = samplings(each(self.estimators), self.batch_size, self.coordinates)
         record_every = self.record_every or max(1, self.iterations // RECORDED)
         # Seeds outermost: a sweep that is interrupted has all methods in the runs it made.
         for seed in range(self.runs):
             for estimator, draws in sampling.items():
-                for method in _methods(self, estimator):
+                direct = [{"method": name, "max_rounds": 10_000} for name in exact if estimator == "full"]
+                for method in (*_methods(self, estimator), *direct):
                     yield Solve(
                         problem=problem,
                         seed=seed,

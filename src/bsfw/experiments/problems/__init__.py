@@ -1,8 +1,9 @@
 """The problems of experiments: from a ``[panel.problem]`` table to objective, set, start, label and facts.
 
 ================  =====================================================================================================
-linear-model      (the default) ``data``: a name of `bsfw.datasets`, a LIBSVM file, or "rcv1", the published file if it
-                  is here and else a synthetic stand-in; ``objective``; ``set`` with its parameters; ``intercept``
+linear-model      (the default) ``data``: a name of `bsfw.datasets`, a LIBSVM file, a table (.csv, .tsv, .parquet) with
+                  ``label``, the name of its column, or "rcv1", the published file if it is here and else a
+                  synthetic stand-in; ``objective``; ``set`` with its parameters; ``intercept``
                   (false)
 least-squares     ``samples`` Gaussian ones of a variable of ``shape`` [n] or [rows, columns]; ``set`` with its
                   parameters

@@ -39,22 +39,31 @@ class Source(Checked, frozen=True, kw_only=True):
         Of a data set, or the path of a file.
     sha256 : str or None
         Of the content of a file: another file of the same name is another experiment.
+    column : str or None
+        Of a table: the name of the column that is the label.
     stand_in : str or None
         The published set in whose place synthetic data stands.
     """
 
     name: Text
     sha256: str | None = None
+    column: Text | None = None
     stand_in: Slug | None = None
 
     @classmethod
-    def named(cls, name: Any, folder: Path) -> Source:
+    def named(cls, name: Any, folder: Path, column: Any = None) -> Source:
         """The data that a specification in `folder` means by a name; ValueError if there is none."""
         from ...datasets import available
         from ...datasets.registry import ENTRIES
+        from ...datasets.tables import KNOWN
 
         if not isinstance(name, str):
             raise ValueError(f"data in [panel.problem] must be text in quotes, got {name!r}.")
+        is_table = Path(name).suffix in KNOWN
+        if is_table and not isinstance(column, str):
+            raise ValueError(f'data {name!r} is a table: say which column is the label, with label = "NAME".')
+        if column is not None and not is_table:
+            raise ValueError(f"label names a column of a table ({', '.join(KNOWN)}), but data {name!r} is none.")
         if name == "rcv1":
             here = {known.name for known in available() if known.place != "download"}
             published = "rcv1_train.binary"
@@ -67,10 +76,11 @@ class Source(Checked, frozen=True, kw_only=True):
         path = (folder / name).expanduser()
         if not path.is_file():
             raise ValueError(
-                f"data {name!r} is neither a LIBSVM file nor a known data set; known are "
+                f"data {name!r} is neither a file nor a known data set; known are "
                 f"{', '.join(['rcv1', *matrices, SYNTHETIC])}."
             )
-        return cls(name=str(path.resolve()), sha256=hashlib.sha256(path.read_bytes()).hexdigest())
+        content = hashlib.sha256(path.read_bytes()).hexdigest()
+        return cls(name=str(path.resolve()), sha256=content, column=column)
 
     @property
     def label(self) -> str:
@@ -78,7 +88,7 @@ class Source(Checked, frozen=True, kw_only=True):
 
     def load(self) -> Any:
         """A and y."""
-        from ...datasets import load, read_libsvm
+        from ...datasets import load, read_libsvm, read_table
         from ...datasets.synthetic import rcv1_like
 
         if self.sha256 is None:
@@ -86,6 +96,9 @@ class Source(Checked, frozen=True, kw_only=True):
         content = Path(self.name).read_bytes()
         if hashlib.sha256(content).hexdigest() != self.sha256:
             raise ValueError(f"{self.name} has changed since the experiment was planned; start it again.")
+        if self.column is not None:
+            table = read_table(self.name, self.column)
+            return table.A, table.y
         return read_libsvm(content)
 
 
@@ -99,12 +112,13 @@ class LinearModel(ProblemSpec, frozen=True, kw_only=True, tag="linear-model"):
 
     @classmethod
     def keys(cls) -> tuple[str, ...]:
-        return sets.flat(cls.__struct_fields__)
+        return (*sets.flat(cls.__struct_fields__), "label")
 
     @classmethod
     def resolved(cls, table: dict[str, Any], folder: Path) -> dict[str, Any]:
         fields = sets.nested(table)
-        return fields | ({"data": Source.named(fields["data"], folder)} if "data" in fields else {})
+        column = fields.pop("label", None)
+        return fields | ({"data": Source.named(fields["data"], folder, column)} if "data" in fields else {})
 
     @property
     def label(self) -> str:

@@ -35,8 +35,8 @@ def series(
     several = len(method.runs) > 1
     return Series(
         name=method.name,
-        group=method.estimator,
-        boosted=method.boosted,
+        group=method.group,
+        boosted=not method.vanilla,
         x={axis: method.middle(axis)[rows].tolist() for axis in axes},
         y=middle[rows].tolist(),
         low=low[rows].tolist() if several else None,
@@ -106,5 +106,5 @@ def suboptimality(title: str, methods: Sequence[Method], scale: Scale, family: s
 
 def short_name(method: Method) -> str:
     """The estimator, with what tells the method from others."""
-    name = display_name(method.estimator)
+    name = display_name(method.group)
     return f"{name}, {method.variant}" if method.variant else name

@@ -64,7 +64,7 @@ def _windows(method: Method, values: Floats) -> Series:
     middle = [float(np.median(part)) for part in found if part.size]
     places = [float(method.iterations[part].mean()) for part in parts if part.size]
     return Series(
-        method.name, method.estimator, method.boosted, {"iteration": places}, middle, low.tolist(), high.tolist()
+        method.name, method.group, not method.vanilla, {"iteration": places}, middle, low.tolist(), high.tolist()
     )
 
 
