@@ -20,6 +20,10 @@ Floats = npt.NDArray[np.float64]
 """Of NumPy, in double precision."""
 
 
+_LARGEST = 2**40
+"""Entries of a variable that nobody has the memory for: 8 TiB."""
+
+
 def is_foreign(value: Any) -> bool:
     """Whether `value` is an array of PyTorch, JAX or the like; lists, numbers and sparse matrices are not."""
     return not isinstance(value, (np.ndarray, np.generic)) and hasattr(value, "__dlpack__")
@@ -116,6 +120,18 @@ def set_at(array: Array, where: Any, values: Any) -> Array:
     return array
 
 
+def add(array: Any, values: Any) -> Array:
+    """``array += values``: in place where arrays can change, else a new one. Use what is returned.
+
+    SciPy would add to a sparse matrix too, without a look at its indices.
+    """
+    if not isinstance(array, np.ndarray) and not is_foreign(array):
+        raise TypeError(f"only an array can be added to, got {shown(array)}.")
+    array += values
+    made: Array = array
+    return made
+
+
 def inner(a: Array, b: Array) -> float:
     """Real inner product Re<a, b> = Re tr(a^H b) of two arrays of the same shape, real or complex, of any dimension."""
     if not is_foreign(a):
@@ -200,6 +216,16 @@ def is_traced(array: Any) -> bool:
 
 
 _FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+def checked_shape(given: Any) -> tuple[int, ...]:
+    """`given` as the shape of a variable; a number stands for a vector of that length."""
+    sizes = given if isinstance(given, (tuple, list)) else (given,)
+    found = tuple(positive_int(size, "every entry of shape") for size in sizes)
+    if math.prod(found) > _LARGEST:
+        size = shown(8 * math.prod(found) // 10**9)
+        raise ValueError(f"a variable of shape {shown(found)} would take {size} GB, more than there is.")
+    return found
 
 
 def require_finite(array: Array, name: str) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ._arrays import is_foreign
 from ._files import locked
+from ._refusals import refusing
 from .checkpoints import Saver
 from .constraints.base import Constraint
 from .decays import Decay
@@ -27,6 +28,7 @@ from .state import Limits, Schedule
 from .steps import Step
 
 
+@refusing
 def minimize(
     fun: Objective | Callable[..., float],
     constraint: Constraint | None = None,

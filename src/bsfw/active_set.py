@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Array, digest, is_complex
+from ._arrays import Array, checked_shape, digest, is_complex
+from ._refusals import Refusing
 from .vertices import Dense, OneHot, RankOne, Sparse, Vertex
 
 NOTHING = 1e-15
@@ -179,7 +180,7 @@ def _nothing(weights: Array) -> Array:
     return np.asarray(out)
 
 
-class ActiveSet:
+class ActiveSet(Refusing):
     """x = sum_i weights_i a_i with weights on the simplex: what away, pairwise and corrective steps work on.
 
     Atoms of one structure (and, for sparse ones, one number of nonzeros) are stacked in arrays, so that a question to
@@ -203,7 +204,7 @@ class ActiveSet:
     """
 
     def __init__(self, shape: tuple[int, ...], dtype: npt.DTypeLike = float) -> None:
-        self.shape, self.dtype = tuple(shape), np.dtype(dtype)
+        self.shape, self.dtype = checked_shape(shape), np.dtype(dtype)
         self.weights = np.empty(0)
         self._stacks: dict[tuple[type[Vertex], int], _Stack] = {}
 

@@ -11,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Array, host_dtype, inner, largest_magnitude, norm
+from ._refusals import Refusing, refusing
 from .vertices import Vertex
 
 
 @dataclass(frozen=True, slots=True)
-class Direction:
+class Direction(Refusing):
     """What Boost found at x for the estimate m: d~ = vbar - x with vbar = sum_k weights[k] vertices[k] in C.
 
     Attributes
@@ -58,6 +59,7 @@ class Direction:
         return out
 
 
+@refusing
 def align(d: Array, d_hat: Array) -> float:
     """Cosine of the angle between d and d_hat, and -1 for d_hat = 0 (the paper's align)."""
     length = norm(d_hat)
@@ -85,6 +87,7 @@ def extreme_power(m: Array, dtype: npt.DTypeLike | None = None) -> int:
     return min(max(math.frexp(top)[1], -most), most)
 
 
+@refusing
 def boost(m: Array, x: Array, lmo: Callable[[Array], Vertex], max_rounds: int, min_gain: float) -> Direction:
     """Algorithm Boost of the paper, line by line, for vectors, matrices and complex arrays of any kind.
 

@@ -14,6 +14,7 @@ import numpy as np
 from . import decays
 from ._arrays import converted, host, is_foreign, kind
 from ._files import atomic_write, locked, read_npz
+from ._refusals import refusing
 from ._sampling import rng_from_state, rng_state
 from .constraints.base import Constraint
 from .decays import Decay
@@ -162,6 +163,7 @@ def _in_kind_of(objective: Objective, meta: dict[str, Any], contents: dict[str, 
     }
 
 
+@refusing
 def resume(
     path: str | os.PathLike[str],
     objective: Objective,

@@ -13,6 +13,7 @@ import numpy as np
 from ._arrays import Array, positive
 from ._minimize import minimize
 from ._progress import ProgressLine
+from ._refusals import Refusing, refusing
 from .constraints.spectral import NuclearBall
 from .lowrank import LowRank
 from .objectives._observations import observed
@@ -30,7 +31,7 @@ better."""
 
 
 @dataclass(frozen=True, eq=False)
-class CompletionPath:
+class CompletionPath(Refusing):
     """What `completion_path` found, in the order of growing radii.
 
     Attributes
@@ -81,6 +82,7 @@ class CompletionPath:
         return ax
 
 
+@refusing
 def completion_path(
     objective: MatrixCompletion,
     radii: Sequence[float] | None = None,

@@ -15,11 +15,12 @@ from typing import Any, Protocol, Self
 import numpy as np
 
 from ._arrays import positive, positive_int
+from ._refusals import Refusing, refusing
 from .theory import anytime_nu, fraction, piecewise_d
 
 
 @dataclass(frozen=True)
-class Decay(ABC):
+class Decay(Refusing, ABC):
     """eta_t: from the iteration t = 0, 1, ... to a number in ]0, 1]. O(1).
 
     An implementer provides `unclipped` and is a frozen dataclass of plain numbers.
@@ -246,6 +247,7 @@ class _Rates(Protocol):
     def rho2(self) -> float: ...
 
 
+@refusing
 def choose_decay(
     name: str,
     *,

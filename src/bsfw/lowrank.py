@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Array, is_complex, number, plain, positive_int, require_finite, shown
+from ._refusals import Refusing
 from .vertices import RankOne
 
 _BLOCK = 2**20
@@ -48,7 +49,7 @@ class _Store:
             self.right[:, place] = right
 
 
-class LowRank:
+class LowRank(Refusing):
     """The matrix left @ diag(weights) @ right^H, never formed. A value: no method changes it.
 
     A step towards rank-one vertices, `moved`, appends their vectors to storage that old and new matrix share; it costs

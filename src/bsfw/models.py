@@ -12,6 +12,7 @@ import numpy as np
 
 from ._arrays import Array, is_foreign
 from ._files import atomic_write, read_npz
+from ._refusals import Refusing, refusing
 from .objectives import _checks
 from .objectives.linear_model import LinearModel
 from .objectives.links import leaky
@@ -23,7 +24,7 @@ LINKS = ("identity", "logistic", "probit", "leaky", "softmax")
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class Model(Refusing):
     """What `minimize` found for a linear model, without the data it was found on.
 
     Attributes
@@ -134,6 +135,7 @@ class Model:
             np.savez_compressed(file, meta=np.array(json.dumps(meta)), **contents)  # type: ignore[arg-type]
 
 
+@refusing
 def load_model(path: str | os.PathLike[str]) -> Model:
     """The model in a file; nothing is unpickled.
 

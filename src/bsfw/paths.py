@@ -12,6 +12,7 @@ import numpy as np
 from ._arrays import Array, inner, positive, positive_int
 from ._extras import extra
 from ._progress import ProgressLine
+from ._refusals import Refusing, refusing
 from ._sparse import canonical
 from .constraints.base import Constraint
 from .objectives._checks import is_frame
@@ -37,7 +38,7 @@ SetType = Callable[[float], Constraint]
 
 
 @dataclass(frozen=True, eq=False)
-class RadiusPath:
+class RadiusPath(Refusing):
     """What `radius_path` found, in the order of the radii.
 
     Attributes
@@ -113,6 +114,7 @@ class RadiusPath:
         return name if self.x.ndim == 2 else f"{name}, {rest}"
 
 
+@refusing
 def radius_path(
     objective: LinearModel,
     set_type: SetType,
@@ -212,7 +214,7 @@ class _Follower:
 
 
 @dataclass(frozen=True, eq=False)
-class RadiusChoice:
+class RadiusChoice(Refusing):
     """What `choose_radius` found.
 
     Attributes
@@ -277,6 +279,7 @@ class RadiusChoice:
         return ax
 
 
+@refusing
 def choose_radius(
     loss: Callable[..., LinearModel],
     A: Any,

@@ -16,6 +16,7 @@ from scipy.optimize import OptimizeResult
 from ._arrays import Array
 from ._extras import extra
 from ._files import atomic_write, read_npz
+from ._refusals import Refusing
 
 if TYPE_CHECKING:
     import pandas
@@ -57,7 +58,7 @@ _MESSAGES = {
 }
 
 
-class Interrupted(KeyboardInterrupt):
+class Interrupted(Refusing, KeyboardInterrupt):
     """Ctrl-C ended a run, between two iterations. A loop over runs ends too, unless it catches this.
 
     Attributes
@@ -127,7 +128,7 @@ class Result(OptimizeResult):
 
 
 @dataclass
-class Row:
+class Row(Refusing):
     """A row of the trace: x^t, what it cost to reach it, and the step taken from it.
 
     The row of the last iterate has no step: 0 rounds and nan.
@@ -199,7 +200,7 @@ PHASE_COLUMNS: dict[str, Any] = {cell.name: _DTYPES[str(cell.type)] for cell in 
 """Columns beside these in a run with an end phase, see `PhaseCells`."""
 
 
-class Trace:
+class Trace(Refusing):
     """The recorded iterations, by column: ``trace["value"]`` is an array.
 
     `gap` is the exact Frank-Wolfe gap at x^t where `gap_exact` is True, else that of the estimate m^t, which is no

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ._refusals import Refusing
 from ._sampling import generator
 from ._threads import one_blas_thread
 from .auto import choose_method
@@ -27,7 +28,7 @@ Save = Callable[[State, dict[str, Any]], None]
 """Takes a state between two iterations, and its arrays by name."""
 
 
-class Solver:
+class Solver(Refusing):
     """Algorithm BSFW (Full) of the paper on one problem. Vanilla Frank-Wolfe is max_rounds = 1.
 
     Parameters

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, positive, positive_int
+from ._refusals import Refusing
 from .estimators.base import Memory
 from .objectives.base import Counts
 from .phases import Check, Switch
@@ -16,7 +17,7 @@ from .results import Status, Trace
 
 
 @dataclass(eq=False)
-class State:
+class State(Refusing):
     """Everything a run knows between two iterations: save it, and the run goes on to the same bits.
 
     A plain value: it knows nothing of who carries out the iterations but the name. Arrays are never changed in place
@@ -72,7 +73,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Limits:
+class Limits(Refusing):
     """When a run ends. Budgets are looked at before each iteration, so the last one may overshoot them.
 
     A run with an end phase has them for both phases together.
@@ -133,7 +134,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Schedule:
+class Schedule(Refusing):
     """What happens on which iterations.
 
     Parameters

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ._arrays import Array, host_dtype, positive
+from ._refusals import Refusing
 from .boosting import Direction
 from .objectives.base import Line, Objective
 from .objectives.linear_model import LinearModel
@@ -27,7 +28,7 @@ SAME = 64.0
 
 
 @dataclass(frozen=True, slots=True)
-class Move:
+class Move(Refusing):
     """A chosen step. Numbers outside of [0, 1] are refused, up to rounding, which is cut off.
 
     Attributes
@@ -63,7 +64,7 @@ def _share(value: Any, name: str) -> float:
 
 
 @dataclass(frozen=True)
-class Step(ABC):
+class Step(Refusing, ABC):
     """A step rule.
 
     Attributes
@@ -77,7 +78,7 @@ class Step(ABC):
     name: ClassVar[str]
     deterministic: ClassVar[bool] = True
 
-    def check(self, objective: Objective) -> None:  # noqa: B027  # most rules work on every objective
+    def check(self, objective: Objective) -> None:  # most rules work on every objective
         """Raise a ValueError if the rule cannot work on that objective."""
 
     @abstractmethod

@@ -36,6 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ._arrays import Floats, positive
+from ._refusals import Refusing, refusing
 
 __all__ = [
     "EstimatorConstants",
@@ -81,7 +82,7 @@ def _iterations(t: npt.ArrayLike, first: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class EstimatorConstants:
+class EstimatorConstants(Refusing):
     """The constants of Assumption est (arguments in the order of the paper; the defaults are the exact gradient's).
 
     For all t >= 1::
@@ -112,11 +113,13 @@ class EstimatorConstants:
             object.__setattr__(self, field.name, float(getattr(self, field.name)))
 
 
+@refusing
 def anytime_nu(rho1: float, rho2: float) -> float:
     """nu = max(2, 4 / min(rho1, rho2)), the offset of the any-time decay (Thm stoch_quasar_convex_param_ag)."""
     return max(2.0, 4.0 / min(fraction(rho1, "rho1"), fraction(rho2, "rho2")))
 
 
+@refusing
 def piecewise_d(rho1: float, rho2: float) -> float:
     """d = 2 / min(rho1, rho2), the length scale of the piecewise decay (Thm stoch_fixed_horizon_quasar_convex)."""
     return 2.0 / min(fraction(rho1, "rho1"), fraction(rho2, "rho2"))
@@ -125,6 +128,7 @@ def piecewise_d(rho1: float, rho2: float) -> float:
 # One step
 
 
+@refusing
 def deterministic_descent(eta: npt.ArrayLike, gap: npt.ArrayLike, L: float, distance: npt.ArrayLike) -> Floats:
     """Bound on f(x^{t+1}) - f(x^t) for the exact gradient (Lemma recursion_det_base).
 
@@ -146,6 +150,7 @@ def deterministic_descent(eta: npt.ArrayLike, gap: npt.ArrayLike, L: float, dist
     return -step * np.asarray(gap, dtype=np.float64) + 0.5 * L * (step * np.asarray(distance, dtype=np.float64)) ** 2
 
 
+@refusing
 def iterate_distance(eta: npt.ArrayLike, D: float) -> Floats:
     """Bound on ||x^{t+1} - x^t||: eta_t D (Lemma BSFW_iter_bound), boosted or not.
 
@@ -158,6 +163,7 @@ def iterate_distance(eta: npt.ArrayLike, D: float) -> Floats:
 # The exact gradient
 
 
+@refusing
 def deterministic_quasar_convex(t: npt.ArrayLike, *, F0: float, L: float, D: float, rho: float = 1.0) -> Floats:
     """Bound on F_t for eta_t = 2/(rho (t+2)): max{F_0, 2 L D^2 / rho^2} / (t+1) (Thm det_quasar).
 
@@ -172,6 +178,7 @@ def deterministic_quasar_convex(t: npt.ArrayLike, *, F0: float, L: float, D: flo
     return max(F0, 2.0 * L * D**2 / rho**2) / (_iterations(t, 0) + 1.0)
 
 
+@refusing
 def deterministic_nonconvex(t: npt.ArrayLike, *, F0: float, L: float, D: float) -> Floats:
     """Bound on min_{i <= t} gap(x^i) for eta_t = 1/sqrt(t+1) (Thm det_nonconvex).
 
@@ -194,6 +201,7 @@ def deterministic_nonconvex(t: npt.ArrayLike, *, F0: float, L: float, D: float) 
     return (max(F0, L * D**2) + L * D**2) / np.sqrt(_iterations(t, 0) + 1.0)
 
 
+@refusing
 def deterministic_nonconvex_horizon(T: npt.ArrayLike, *, F0: float, L: float, D: float) -> Floats:
     """Bound on min_{i <= T} gap(x^i) for eta = 1/sqrt(T+1): (F_0 + L D^2 / 2) / sqrt(T+1) (Thm det_ncv_fixed_horizon).
 
@@ -223,6 +231,7 @@ def _at_best_alpha(weight: Floats, F0: float, start_slope: float, u: Floats, v: 
     return weight * F0 + a * (u + weight * start_slope) + np.sqrt(v * price)
 
 
+@refusing
 def stochastic_quasar_convex_horizon(
     T: npt.ArrayLike,
     *,
@@ -261,6 +270,7 @@ def stochastic_quasar_convex_horizon(
     return 16.0 * L * scale + _at_best_alpha(np.exp(1.0 - steps / (2.0 * d)), F0, start_slope, u, 32.0 * scale)
 
 
+@refusing
 def stochastic_quasar_convex_anytime(
     t: npt.ArrayLike,
     *,
@@ -298,6 +308,7 @@ def stochastic_quasar_convex_anytime(
     return 8.0 * L * scale + _at_best_alpha(4.0 * (nu / (steps + nu)) ** 2, F0, start_slope, u, 16.0 * scale)
 
 
+@refusing
 def stochastic_nonconvex_horizon(
     T: npt.ArrayLike,
     *,
@@ -332,6 +343,7 @@ def stochastic_nonconvex_horizon(
     return L * D**2 / (2.0 * root) + _at_best_alpha(1.0 / root, F0, start_slope, u, D**2 / root)
 
 
+@refusing
 def stochastic_nonconvex_anytime(
     T: npt.ArrayLike,
     *,
@@ -385,6 +397,7 @@ def _nonconvex_M(L: float, D: float, variance: float, error0: float | None) -> f
     return max(error0, 24.0 * (variance + 2.0 * (L * D) ** 2))
 
 
+@refusing
 def heavy_ball_error_quasar_convex(
     t: npt.ArrayLike, *, L: float, D: float, variance: float, error0: float | None = None, rho: float = 1.0
 ) -> Floats:
@@ -406,6 +419,7 @@ def heavy_ball_error_quasar_convex(
     return _quasar_convex_Q(L, D, variance, error0, rho) / (_iterations(t, 0) + 9.0) ** (2.0 / 3.0)
 
 
+@refusing
 def heavy_ball_quasar_convex(
     t: npt.ArrayLike, *, F0: float, L: float, D: float, variance: float, error0: float | None = None, rho: float = 1.0
 ) -> Floats:
@@ -427,6 +441,7 @@ def heavy_ball_quasar_convex(
     return Q_prime / (_iterations(t, 0) + 9.0) ** (1.0 / 3.0)
 
 
+@refusing
 def heavy_ball_error_nonconvex(
     t: npt.ArrayLike, *, L: float, D: float, variance: float, error0: float | None = None
 ) -> Floats:
@@ -444,6 +459,7 @@ def heavy_ball_error_nonconvex(
     return _nonconvex_M(L, D, variance, error0) / np.sqrt(_iterations(t, 0) + 1.0)
 
 
+@refusing
 def heavy_ball_nonconvex(
     T: npt.ArrayLike, *, F0: float, L: float, D: float, variance: float, error0: float | None = None
 ) -> Floats:

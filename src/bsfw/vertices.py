@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ._arrays import Array, add_at, host_dtype, inner, is_complex, matching
+from ._arrays import Array, add, add_at, host_dtype, inner, is_complex, matching
+from ._refusals import Refusing
 
 
-class Vertex(ABC):
+class Vertex(Refusing, ABC):
     """A point of a constraint set, as its LMO returns it.
 
     Attributes
@@ -127,8 +128,7 @@ class RankOne(Vertex):
 
     def add_to(self, out: Array, scale: float) -> Array:
         left, right = matching(self.left, out), matching(self.right, out)
-        out += ((scale * self.scale) * left)[:, None] * right.conj()
-        return out
+        return add(out, ((scale * self.scale) * left)[:, None] * right.conj())
 
     def inner(self, other: Array) -> float:
         return self.scale * inner(matching(self.left, other), other @ matching(self.right, other))
@@ -152,8 +152,7 @@ class Dense(Vertex):
         return host_dtype(self.array)
 
     def add_to(self, out: Array, scale: float) -> Array:
-        out += scale * matching(self.array, out)
-        return out
+        return add(out, scale * matching(self.array, out))
 
     def inner(self, other: Array) -> float:
         return inner(matching(self.array, other), other)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import pickle
 import random
 import tempfile
 import types
@@ -18,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from hostile_values import HOSTILE, PATHS
 
 import bsfw
@@ -160,9 +160,16 @@ def _trace() -> Any:
     return _result().trace
 
 
-def _checkpoint() -> str:
+@cache
+def _checkpoint_bytes() -> bytes:
     path = _target()
     bsfw.minimize(bsfw.Quadratic(np.eye(N)), bsfw.L2Ball(1.0), max_iter=2, checkpoint=path, every=1)
+    return Path(path).read_bytes()
+
+
+def _checkpoint() -> str:
+    path = _target()
+    Path(path).write_bytes(_checkpoint_bytes())
     return path
 
 
@@ -402,6 +409,8 @@ RECIPES: dict[str, Recipe] = {
     "z": lambda _: np.zeros(M),
 }  # fmt: skip
 PATH_NAMES = {"path", "checkpoint", "source"}
+FILES = {"path", "checkpoint"}
+"""Recipes that write a file of its own for each call."""
 RUNS = {"minimize", "resume", "radius_path", "choose_radius", "completion_path", "Solver.run"}
 """They go on for as long as they are told to: a huge max_iter is no fault of theirs."""
 BOUNDS = ("max_iter", "max_seconds")
@@ -411,10 +420,23 @@ HUGE_NUMBERS = ("10**30", "10**400")
 def recipe(name: str, parameter: str) -> Recipe | None:
     """The recipe of a parameter of `name`: its own, that of its class, or that of all parameters so called."""
     owner = name.rpartition(".")[0]
-    for key in (f"{name}.{parameter}", f"{owner}.{parameter}", parameter):
-        if key in RECIPES:
-            return RECIPES[key]
-    return None
+    keys = (f"{name}.{parameter}", f"{owner}.{parameter}", parameter)
+    key = next((key for key in keys if key in RECIPES), None)
+    return None if key is None else lambda owner: copy_of(key, lambda: RECIPES[key](owner), owner)
+
+
+_PICKLES: dict[tuple[str, str], bytes | None] = {}
+
+
+def copy_of(key: str, make: Callable[[], Any], owner: str = "") -> Any:
+    """What `make` makes, anew each time: from its pickle where it has one, for that is quicker."""
+    if (key, owner) not in _PICKLES:
+        try:
+            _PICKLES[key, owner] = None if key.rpartition(".")[2] in FILES else pickle.dumps(make())
+        except (pickle.PicklingError, AttributeError, TypeError):  # of functions
+            _PICKLES[key, owner] = None
+    pickled = _PICKLES[key, owner]
+    return make() if pickled is None else pickle.loads(pickled)
 
 
 def instance(name: str, cls: Any) -> Any:
@@ -446,15 +468,33 @@ def valid(name: str, callee: Any, required_only: bool) -> dict[str, Any]:
 # A case
 
 
+SLOW = ("jax.", "Trace.plot", "sklearn.FrankWolfe", "resume")
+"""Beginnings of names whose calls take tens of milliseconds: they have one turn in a hundred."""
+
+
+@cache
+def _names() -> tuple[list[str], list[str]]:
+    names = sorted(surface())
+    return names, [name for name in names if not name.startswith(SLOW)]
+
+
+def turn_of(number: int) -> tuple[str, int]:
+    """The name whose turn it is in case `number`, and which turn that is: all names, then 99 times the quick ones."""
+    names, quick = _names()
+    cycle, place = divmod(number, len(names) + 99 * len(quick))
+    if place < len(names):
+        return names[place], 100 * cycle
+    turn, place = divmod(place - len(names), len(quick))
+    return quick[place], 100 * cycle + 1 + turn
+
+
 def planned(number: int) -> tuple[str, dict[str, str], bool]:
     """Case `number`: the name of what is called, which arguments are replaced by which hostile values, and whether the
     others are those that must be given only.
 
     Every name has its turn, and its cases do not depend on which other names there are.
     """
-    names = sorted(surface())
-    turn, place = divmod(number, len(names))
-    name = names[place]
+    name, turn = turn_of(number)
     rng = random.Random(f"{name} {turn}")
     required_only = rng.random() < 0.5
     cls, method = surface()[name]
@@ -471,6 +511,11 @@ def describe(number: int) -> str:
     """The call of a case, for a list."""
     name, replaced, _ = planned(number)
     return f"{name}({', '.join(f'{parameter}={label}' for parameter, label in replaced.items())})"
+
+
+def unlimited(number: int) -> bool:
+    """Whether a case may reserve any memory: the compiler of JAX reserves more than it uses, and aborts otherwise."""
+    return planned(number)[0].startswith("jax.")
 
 
 def run(number: int) -> str:
@@ -491,7 +536,8 @@ def bound(name: str) -> Any:
     if method is None:
         return cls
     static = isinstance(inspect.getattr_static(cls, method), classmethod | staticmethod)
-    return getattr(cls if static else instance(name.rpartition(".")[0], cls), method)
+    owner = name.rpartition(".")[0]
+    return getattr(cls if static else copy_of(f"{owner}()", lambda: instance(owner, cls)), method)
 
 
 def cases(turns: int) -> int:
@@ -510,7 +556,7 @@ def prepare() -> None:
     os.chdir(tempfile.mkdtemp(prefix="bsfw-hostile-"))
     os.environ["BSFW_CACHE"] = str(Path.cwd())
     os.environ.pop("BSFW_DATA", None)
-    sp.eye_array(2)
+    surface()  # which imports all there is, so that a fork need not
 
 
 if __name__ != "__main__" and os.environ.get("BSFW_HOSTILE_WORKER"):

@@ -9,6 +9,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hostile_sandbox import Outcome, Sandbox
 
 ENVIRONMENT = {"BSFW_HOSTILE_WORKER": "1", "MPLBACKEND": "Agg", "NUMBA_DISABLE_JIT": "1"}
 """Of the workers. Without compiled code by default: checks are the same, and a fault of an index is an IndexError."""
-SECONDS = 30.0
+SECONDS = 60.0
 """Without an answer for so long, a case hangs."""
 WAKE = 40
 """Cases before a crash that may have damaged the memory."""
@@ -83,17 +84,19 @@ class Summary:
         return cls(**content)
 
 
-def outcomes(source: str, numbers: Sequence[int], jobs: int, environment: dict[str, str]) -> list[Outcome]:
+def outcomes(
+    source: str, numbers: Sequence[int], sandboxes: Sequence[Sandbox], environment: dict[str, str]
+) -> list[Outcome]:
     """What became of the cases of a module (`hostile_calls` or `hostile_parsers`), in their order."""
+    unlimited, jobs = importlib.import_module(source).unlimited, len(sandboxes)
 
     def share(first: int) -> list[Outcome]:
         mine, found = numbers[first::jobs], []
-        with Sandbox(SECONDS, modules=(source,), environment=ENVIRONMENT | environment) as sandbox:
-            for place, number in enumerate(mine):
-                outcome = sandbox.call(f"{source}:run", number)
-                if outcome.kind == "crash":
-                    outcome = _blamed(source, mine[max(0, place - WAKE) : place + 1], outcome, environment)
-                found.append(outcome)
+        for place, number in enumerate(mine):
+            outcome = sandboxes[first].call(f"{source}:run", number, unlimited=unlimited(number))
+            if outcome.kind == "crash":
+                outcome = _blamed(source, mine[max(0, place - WAKE) : place + 1], outcome, environment)
+            found.append(outcome)
         return found
 
     with ThreadPoolExecutor(jobs) as pool:
@@ -124,13 +127,18 @@ def campaign(
 ) -> Summary:
     """Go on with `summary` up to so many cases, or so many seconds; after each block it is written to `state`."""
     describe = importlib.import_module(source).describe
-    started, before = time.monotonic(), summary.seconds
-    while summary.stop < cases and time.monotonic() - started < seconds:
-        numbers = range(summary.stop, min(cases, summary.stop + block))
-        found = outcomes(source, numbers, jobs, environment or {})
-        for number, outcome in zip(numbers, found, strict=True):
-            summary.add(number, outcome, describe)
-        summary.stop, summary.seconds = numbers.stop, before + time.monotonic() - started
-        if state is not None:
-            summary.save(state)
+    started, before, environment = time.monotonic(), summary.seconds, environment or {}
+    with ExitStack() as stack:
+        sandboxes = [
+            stack.enter_context(Sandbox(SECONDS, modules=(source,), environment=ENVIRONMENT | environment))
+            for _ in range(jobs)
+        ]
+        while summary.stop < cases and time.monotonic() - started < seconds:
+            numbers = range(summary.stop, min(cases, summary.stop + block))
+            found = outcomes(source, numbers, sandboxes, environment)
+            for number, outcome in zip(numbers, found, strict=True):
+                summary.add(number, outcome, describe)
+            summary.stop, summary.seconds = numbers.stop, before + time.monotonic() - started
+            if state is not None:
+                summary.save(state)
     return summary

@@ -245,6 +245,10 @@ def describe(number: int) -> str:
     return f"read {kind}({turn})"
 
 
+def unlimited(number: int) -> bool:
+    return False
+
+
 def run(number: int) -> str:
     """Read the bytes of a case."""
     kind, turn = build(number)

@@ -1,11 +1,13 @@
 """Calls in another process, with limits on time and memory: a segfault, a hang or 4 GB are seen, and by whose call.
 
-One process serves many calls, for imports and compiled code take seconds to load; after a crash or a hang a new one is
-started, and the call to blame is the one that was not answered.
+One process serves many calls, for imports and compiled code take seconds to load. It is the fork of one that has done
+the imports and nothing else; after a crash or a hang comes a new fork, and the call to blame is the one that was not
+answered.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -48,6 +50,8 @@ class Outcome:
     def refused(self) -> bool:
         """Whether it is a ValueError or a TypeError, or says that a file is not what it should be, in a sentence."""
         known = {"ValueError", "TypeError", "ImportError", "OSError", "UsersOwnError"}
+        if "LookupError" in self.bases:  # of a position or a name, as for lists and dictionaries, where we say so
+            return self.text.rstrip("' ").endswith(".")
         return self.kind == "raised" and bool(known & set(self.bases)) and len(self.text.split()) >= 4
 
     @property
@@ -80,7 +84,7 @@ class Sandbox:
         self.seconds, self.megabytes, self.modules = seconds, megabytes, modules
         self.environment = environment or {}
         self.starts = 0
-        self._process: subprocess.Popen[bytes] | None = None
+        self._server: subprocess.Popen[bytes] | None = None
         self._unread = b""
 
     def __enter__(self) -> Sandbox:
@@ -92,65 +96,80 @@ class Sandbox:
         self.close()
 
     def close(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            for stream in (self._process.stdin, self._process.stdout):
+        if self._server is not None:
+            self._kill_fork()
+            self._server.kill()
+            self._server.wait()
+            for stream in (self._server.stdin, self._server.stdout):
                 assert stream is not None
                 stream.close()
             self._errors.close()
-            self._process = None
+            self._server = None
 
-    def call(self, target: str, *arguments: Any) -> Outcome:
-        """Call the function `target`, "module:function", and say what became of it."""
-        if self._process is None:
+    def call(self, target: str, *arguments: Any, unlimited: bool = False) -> Outcome:
+        """Call the function `target`, "module:function", and say what became of it.
+
+        `unlimited` memory is for code that reserves more than it uses.
+        """
+        if self._server is None:
             self._start()
-        assert self._process is not None
-        assert self._process.stdin is not None
-        try:
-            self._process.stdin.write(json.dumps([target, arguments]).encode() + b"\n")
-            self._process.stdin.flush()
-        except BrokenPipeError:
-            return self._gone()
-        return self._answer(self.seconds)
+        assert self._server is not None
+        assert self._server.stdin is not None
+        self._server.stdin.write(json.dumps([target, arguments, unlimited]).encode() + b"\n")
+        self._server.stdin.flush()
+        fields = self._answer(self.seconds)
+        if fields is None:
+            self._kill_fork()
+            self._answer(600.0)
+            return Outcome("hang", error="hang", text=f"no answer within {self.seconds:g} s")
+        if fields["kind"] == "crash":
+            code = int(fields["error"])
+            name = signal.Signals(-code).name if code < 0 else f"exit {code}"
+            return Outcome("crash", error=name, text=self._said())
+        return Outcome(**{**fields, "bases": tuple(fields.get("bases", ()))})
 
     def _start(self) -> None:
-        self.starts += 1
         self._unread = b""
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115  # closed with the process
         paths = [str(HERE), *(path for path in sys.path if path)]
-        self._process = subprocess.Popen(
+        self._server = subprocess.Popen(
             [sys.executable, str(HERE / "hostile_worker.py"), str(self.megabytes), *self.modules],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths), **self.environment},
         )
-        ready = self._answer(600.0)
-        if ready.kind != "ready":
-            raise RuntimeError(f"the sandbox did not start: {ready}")
+        try:
+            self._answer(600.0)
+        except RuntimeError:
+            raise RuntimeError(f"the sandbox did not start: {self._said()}") from None
 
-    def _answer(self, seconds: float) -> Outcome:
-        assert self._process is not None
-        assert self._process.stdout is not None
-        pipe = self._process.stdout.fileno()
-        while b"\n" not in self._unread:
-            if not select.select([pipe], [], [], seconds)[0]:
-                self.close()
-                return Outcome("hang", error="hang", text=f"no answer within {seconds:g} s")
-            read = os.read(pipe, 2**16)
-            if not read:
-                return self._gone()
-            self._unread += read
-        line, _, self._unread = self._unread.partition(b"\n")
-        fields = json.loads(line)
-        return Outcome(**{**fields, "bases": tuple(fields.get("bases", ()))})
+    def _answer(self, seconds: float) -> dict[str, Any] | None:
+        """The next answer, None if there is none for so long. What a new fork says of itself is noted on the way."""
+        assert self._server is not None
+        assert self._server.stdout is not None
+        pipe = self._server.stdout.fileno()
+        while True:
+            while b"\n" not in self._unread:
+                if not select.select([pipe], [], [], seconds)[0]:
+                    return None
+                read = os.read(pipe, 2**16)
+                if not read:
+                    raise RuntimeError(f"the sandbox has gone: {self._said()}")
+                self._unread += read
+            line, _, self._unread = self._unread.partition(b"\n")
+            fields: dict[str, Any] = json.loads(line)
+            if "process" in fields:
+                self._fork = fields.pop("process")
+                self.starts += fields["kind"] != "fresh"
+            if fields["kind"] != "fresh":
+                return fields
 
-    def _gone(self) -> Outcome:
-        assert self._process is not None
-        code = self._process.wait()
+    def _kill_fork(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self._fork, signal.SIGKILL)
+
+    def _said(self) -> str:
+        """The end of what was printed to stderr."""
         self._errors.seek(0)
-        said = self._errors.read().decode(errors="replace")[-2000:]
-        self.close()
-        name = signal.Signals(-code).name if code < 0 else f"exit {code}"
-        return Outcome("crash", error=name, text=said)
+        return self._errors.read().decode(errors="replace")[-2000:]

@@ -1,6 +1,7 @@
 """The other side of `hostile_sandbox`: calls what it is told to, one line of JSON in, one line of JSON out.
 
-Run as a script, never imported. It limits its own memory after the imports, so that the limit is for the calls.
+Run as a script, never imported. The calls are made in a fork, so that after a crash the next fork has all imports
+already. It limits its own memory, so that the limit is for the calls.
 """
 
 from __future__ import annotations
@@ -12,7 +13,12 @@ import os
 import resource
 import sys
 import warnings
-from typing import Any
+from typing import Any, NoReturn, TextIO
+
+RENEW = 5000
+"""Calls before a fork gives way to a new one: what calls leave behind does not add up for ever."""
+FINISHED, RENEWED = 100, 101
+"""Exit codes of a fork that did what it should."""
 
 
 def outcome_of(target: str, arguments: list[Any]) -> dict[str, Any]:
@@ -49,15 +55,44 @@ def main() -> None:
     warnings.simplefilter("ignore")
     for module in first:
         importlib.import_module(module)
+    answer: dict[str, Any] = {"kind": "ready"}
+    while True:
+        process = os.fork()
+        if not process:
+            serve(answers, megabytes, answer)
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        if code == FINISHED:
+            return
+        # Of a child that ended as planned the last answer is given already; of another the one that it owes is this.
+        answer = {"kind": "fresh" if code == RENEWED else "crash", "error": str(code)}
+
+
+def serve(answers: TextIO, megabytes: int, answer: dict[str, Any]) -> NoReturn:
+    """In the fork: answer the calls, until there are no more or so many were made."""
     with open("/proc/self/statm") as file:
         used = int(file.read().split()[0]) * resource.getpagesize()
-    limit = used + megabytes * 2**20
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    answers.write(json.dumps({"kind": "ready"}) + "\n")
-    for line in sys.stdin:
-        target, arguments = json.loads(line)
+    answers.write(json.dumps({**answer, "process": os.getpid()}) + "\n")
+    for _ in range(RENEW):
+        line = read_line()
+        if not line:
+            os._exit(FINISHED)
+        target, arguments, unlimited = json.loads(line)
+        limit = resource.RLIM_INFINITY if unlimited else used + megabytes * 2**20
+        resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         answers.write(json.dumps(outcome_of(target, arguments)) + "\n")
+    os._exit(RENEWED)
+
+
+def read_line() -> bytes:
+    """A line of stdin and not a byte more, for the rest is another process's."""
+    line = b""
+    while not line.endswith(b"\n"):
+        read = os.read(0, 2**16)
+        if not read:
+            return b""
+        line += read
+    return line
 
 
 if __name__ == "__main__":

@@ -269,4 +269,5 @@ class Box(FixedShape):
 
     def diameter(self, shape: tuple[int, ...]) -> float:
         """||upper - lower||, exact."""
-        return float(np.linalg.norm(np.broadcast_to(np.asarray(self.upper) - self.lower, shape)))
+        width = np.asarray(self.upper) - self.lower
+        return float(np.linalg.norm(width)) * math.sqrt(math.prod(shape) / width.size)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, digest, host, is_foreign, is_traced, plain, require_finite
+from .._arrays import Array, digest, host, is_foreign, is_traced, plain, require_finite, shown
+from .._refusals import Refusing
 from ..boosting import Direction, boost
 from ..vertices import Vertex
 
@@ -27,7 +28,7 @@ def _refusing_nan(lmo: Callable[..., Vertex]) -> Callable[..., Vertex]:
     return checked
 
 
-class Constraint(ABC):
+class Constraint(Refusing, ABC):
     """A nonempty compact convex set, known through its linear minimisation oracle.
 
     An implementer provides `lmo`, `violation` and `diameter`. The three rules of an LMO here:
@@ -64,9 +65,9 @@ class Constraint(ABC):
     any_array: bool = False
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         if "lmo" in vars(cls):
             cls.lmo = _refusing_nan(cls.lmo)  # type: ignore[method-assign]
+        super().__init_subclass__(**options)
 
     @abstractmethod
     def lmo(self, direction: Array) -> Vertex:
@@ -113,8 +114,8 @@ class Constraint(ABC):
 
     def check_shape(self, shape: tuple[int, ...]) -> None:
         """Raise a ValueError if a variable of this shape cannot live in C. Sets that need matrices override it."""
-        if self.shape is not None and tuple(shape) != self.shape:
-            raise ValueError(f"{self!r} holds variables of shape {self.shape}, but the objective's has {tuple(shape)}.")
+        if self.shape is not None and not (isinstance(shape, tuple) and shape == self.shape):
+            raise ValueError(f"{self!r} holds variables of shape {self.shape}, but the objective's has {shown(shape)}.")
 
     def _parameters(self) -> dict[str, Any]:
         """What defines the set, in the order of the constructor: shown by repr and hashed by `fingerprint`."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, positive, require_finite
+from .._arrays import Array, checked_shape, positive, require_finite
 from ..vertices import Dense, Vertex
 from ._common import as_inexact
 from .base import Constraint
@@ -45,7 +45,7 @@ class Oracle(Constraint):
                 raise TypeError(f"{name} must be a callable that takes an array, got {function!r}.")
         self._lmo, self._violation = lmo, violation
         self._diameter = None if diameter is None else positive(diameter, "diameter")
-        self.shape = None if shape is None else tuple(shape)
+        self.shape = None if shape is None else checked_shape(shape)
         self.has_membership = violation is not None
 
     def lmo(self, direction: Array) -> Vertex:

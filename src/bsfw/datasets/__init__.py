@@ -13,6 +13,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import NamedTuple, overload
 
+from bsfw._refusals import refusing
 from bsfw.datasets import fetch
 from bsfw.datasets.dataset import Dataset, from_libsvm
 from bsfw.datasets.libsvm import read_libsvm
@@ -46,6 +47,7 @@ class Available(NamedTuple):
     place: fetch.Place
 
 
+@refusing
 def available() -> list[Available]:
     """Every known data set, and whether it is bundled, under BSFW_DATA, in the cache, or to be downloaded.
 
@@ -62,6 +64,7 @@ def _place(files: tuple[File, ...]) -> fetch.Place:
     return next((place for place in order if place in places), "bundled")
 
 
+@refusing
 @overload
 def load(name: MatrixName) -> Dataset: ...
 @overload

@@ -13,12 +13,14 @@ from bsfw._libsvm import parse_libsvm
 from bsfw.datasets.fetch import Fetched
 from bsfw.datasets.registry import Entry
 
+from .._refusals import Refusing
+
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
 @dataclass(frozen=True, eq=False)
-class Dataset:
+class Dataset(Refusing):
     """Samples and labels; unpacks as ``A, y``.
 
     Attributes

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from bsfw._arrays import Floats
 from bsfw._libsvm import parse_libsvm
+from bsfw._refusals import refusing
 from bsfw.datasets.archives import decompress, read_file
 
 if TYPE_CHECKING:
     import scipy.sparse as sp
 
 
+@refusing
 def read_libsvm(
     source: str | os.PathLike[str] | bytes, n_features: int | None = None, *, zero_based: bool | None = None
 ) -> tuple[sp.csr_array, Floats]:

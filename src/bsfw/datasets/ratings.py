@@ -16,13 +16,15 @@ from bsfw.datasets.dataset import check_counts
 from bsfw.datasets.fetch import Fetched
 from bsfw.datasets.registry import Entry
 
+from .._refusals import Refusing
+
 Index = npt.NDArray[np.int64]
 _IDS = 2**31
 """Ids are smaller than this, so that the product of two fits into 64 bits."""
 
 
 @dataclass(frozen=True, eq=False)
-class Ratings:
+class Ratings(Refusing):
     """Observed entries of a users x items matrix; unpacks as ``rows, cols, values``.
 
     Users and items without a rating have no row or column: numbers run from 0 without gaps, in the order of the

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from bsfw._arrays import shown
 from bsfw._files import expanded_limit, refuse_expansion, require_regular
+from bsfw._refusals import refusing
 
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
 KNOWN = (*SEPARATORS, ".parquet")
@@ -35,6 +36,7 @@ class Table(NamedTuple):
     names: tuple[str, ...]
 
 
+@refusing
 def read_table(path: str | os.PathLike[str], label: str | None = None) -> Table:
     """Read a table of numbers with a header.
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bsfw._arrays import positive
+from bsfw._refusals import refusing
 from bsfw.constraints.flows import PathPolytope
 from bsfw.datasets.archives import decompress, read_file
 from bsfw.objectives.link_costs import LinkCosts
@@ -88,6 +89,7 @@ class Network:
         return LinkCosts(self.free_flow, self.capacity, self.b, self.power, fixed)
 
 
+@refusing
 def read_tntp(prefix: str | os.PathLike[str]) -> Network:
     """Read a road network from ``prefix_net.tntp``, ``prefix_trips.tntp`` and, if it is there, ``prefix_flow.tntp``.
 

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import Array, is_complex
+from .._refusals import Refusing
 from .._sampling import resolve_size
 from ..objectives.base import Objective
 from ..theory import EstimatorConstants
@@ -21,7 +22,7 @@ MAX_TABLE_BYTES = 2 * 1024**3
 
 
 @dataclass(frozen=True)
-class Estimator(ABC):
+class Estimator(Refusing, ABC):
     """What m^t is. The object is a description, immutable and reusable; what a run remembers lies in its `Memory`.
 
     Attributes

@@ -11,12 +11,13 @@ import numpy as np
 from jax.flatten_util import ravel_pytree
 
 from .._arrays import host, is_complex
+from .._refusals import Refusing, refusing
 from ..constraints import Constraint
 from ..constraints._array_boost import Boosted, boost_stack, jax_loop
 from ..constraints._array_oracles import array_lmo
 
 
-class Blocks:
+class Blocks(Refusing):
     """A pytree of sets beside a pytree of arrays: the product of the sets, on the arrays as one flat vector.
 
     Parameters
@@ -75,7 +76,8 @@ class Blocks:
                 )
 
 
-def lmo(constraint: Any, direction: Any) -> Any:
+@refusing
+def lmo(constraint: Any, direction: jax.Array | Any) -> Any:
     """A vertex of the set (or of the set of each leaf) that minimises <direction, v>, as arrays. Pure.
 
     Parameters
@@ -88,7 +90,10 @@ def lmo(constraint: Any, direction: Any) -> Any:
     return unravel(Blocks(constraint, direction).lmo(flat))
 
 
-def boost(constraint: Any, m: Any, x: Any, max_rounds: int = 5, min_gain: float = 1e-4) -> tuple[Any, dict[str, Any]]:
+@refusing
+def boost(
+    constraint: Any, m: jax.Array | Any, x: jax.Array | Any, max_rounds: int = 5, min_gain: float = 1e-4
+) -> tuple[Any, dict[str, Any]]:
     """Algorithm Boost, pure: the direction d~ of the estimate m at x, and what is known of it.
 
     Parameters

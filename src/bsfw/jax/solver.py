@@ -11,6 +11,7 @@ from jax import lax
 from jax.flatten_util import ravel_pytree
 
 from .._arrays import positive_int
+from .._refusals import Refusing
 from ..decays import Decay, choose_decay
 from ..estimators import Estimator, FullGradient
 from .blocks import Blocks, boost_flat
@@ -74,7 +75,7 @@ class Run(NamedTuple):
     state: State
 
 
-class FrankWolfe:
+class FrankWolfe(Refusing):
     """Boosted stochastic Frank-Wolfe on a JAX function: `init`, `update` and `run` are pure, for ``jit`` and ``vmap``.
 
     Parameters

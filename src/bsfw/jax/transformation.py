@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
+from .._refusals import refusing
 from .blocks import Blocks, boost_flat
 
 
@@ -25,6 +26,7 @@ class HeavyBallState(NamedTuple):
     momentum: Any
 
 
+@refusing
 def frank_wolfe(
     learning_rate: float | Callable[[Any], Any],
     constraint: Any,

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .._arrays import Array, own, plain, positive, positive_int, require_finite, shown
+from .._arrays import Array, own, plain, positive, require_finite, shown
 from .._sparse import canonical
-
-_LARGEST = 2**40
-"""Entries of a variable that nobody has the memory for: 8 TiB."""
 
 
 def design_matrix(A: Any) -> Any:
@@ -109,16 +105,6 @@ def dtype(given: Any, admitted: tuple[str, ...]) -> np.dtype[Any]:
         found, what = np.dtype(object), shown(given)
     if found.name not in admitted or not found.isnative:
         raise ValueError(f"dtype must be {', '.join(admitted[:-1])} or {admitted[-1]}, got {what}.")
-    return found
-
-
-def shape(given: Any) -> tuple[int, ...]:
-    """`given` as the shape of a variable; a number stands for a vector of that length."""
-    sizes = given if isinstance(given, (tuple, list)) else (given,)
-    found = tuple(positive_int(size, "every entry of shape") for size in sizes)
-    if math.prod(found) > _LARGEST:
-        size = shown(8 * math.prod(found) // 10**9)
-        raise ValueError(f"a variable of shape {shown(found)} would take {size} GB, more than there is.")
     return found
 
 

@@ -26,6 +26,7 @@ from .._arrays import (
     plain,
     shown,
 )
+from .._refusals import Refusing
 from ..lowrank import LowRank
 from . import _checks
 
@@ -89,7 +90,7 @@ class _Counting:
             here[key] = self.previous
 
 
-class Line:
+class Line(Refusing):
     """f along x + gamma d, for line searches. A `value` counts as a function value, a `derivative` as a gradient."""
 
     def __init__(self, objective: Objective, x: Array, direction: Array) -> None:
@@ -116,7 +117,7 @@ class Line:
         return None
 
 
-class Objective(ABC):
+class Objective(Refusing, ABC):
     """A differentiable function f of one array variable; a finite sum is always the average f = (1/m) sum_i f_i.
 
     The public methods check what they are given and count; subclasses implement the underscored ones they can offer,
@@ -312,7 +313,7 @@ class Objective(ABC):
         """
         return self
 
-    def refit(self, x: Array) -> None:  # noqa: B027  # most have nothing to fit
+    def refit(self, x: Array) -> None:  # most have nothing to fit
         """Minimise over the parameters beside x."""
 
     def fields(self, x: Array) -> dict[str, Any]:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from .._arrays import (
     Array,
+    checked_shape,
     converted,
     detached,
     host_dtype,
@@ -95,7 +96,7 @@ class Function(Objective):
             raise ValueError(f"a finite sum needs both n_samples and batch_jac, but {missing} is missing; give it too.")
         self.fun, self.jac, self.batch_jac, self.partial, self.hessp = fun, jac, batch_jac, partial, hessp
         if shape is not None:
-            self.shape = _checks.shape(shape)
+            self.shape = checked_shape(shape)
         self.like = like if like is None or is_foreign(like) else plain(like, "like")
         self._takes_precision = dtype is None and like is None
         if dtype is None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, digest, inner, is_complex, number, own, plain, require_finite
+from .._arrays import Array, checked_shape, digest, inner, is_complex, number, own, plain, require_finite
 from .._sparse import canonical
 from .._threads import one_blas_thread
-from . import _checks
 from ._spectral import largest_magnitude
 from .base import Line, Objective
 
@@ -73,7 +72,7 @@ class Quadratic(Objective):
         Q = canonical(Q, "Q") if sp.issparse(Q) else plain(Q, "Q")
         b = None if b is None else plain(b, "b")
         if shape is not None:
-            self.shape = _checks.shape(shape)
+            self.shape = checked_shape(shape)
         elif b is not None:
             self.shape = b.shape
         elif Q.ndim > 0:

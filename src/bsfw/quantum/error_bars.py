@@ -11,6 +11,7 @@ import numpy as np
 from .._arrays import Array, positive_int
 from .._extras import extra
 from .._minimize import minimize
+from .._refusals import Refusing, refusing
 from .states import StateTomography
 from .tomography import ProcessTomography
 
@@ -22,7 +23,7 @@ KINDS = ("parametric", "nonparametric")
 
 
 @dataclass(frozen=True)
-class Bootstrap:
+class Bootstrap(Refusing):
     """What came out, by the name of the quantity.
 
     Attributes
@@ -67,6 +68,7 @@ class Bootstrap:
         return f"{', '.join(shown)} ({self.kind}, {len(next(iter(self.samples.values())))} fits)"
 
 
+@refusing
 def bootstrap(
     problem: Problem,
     x: Any,

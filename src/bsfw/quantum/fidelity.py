@@ -7,8 +7,10 @@ import math
 import numpy as np
 
 from .._arrays import Array, plain
+from .._refusals import refusing
 
 
+@refusing
 def process_fidelity(x: Array, truth: Array, normalised: bool = True) -> float:
     """Process fidelity of two processes given by factors of their Choi matrices (paper, eq. app qpt eq: pro fid).
 
@@ -44,6 +46,7 @@ def process_fidelity(x: Array, truth: Array, normalised: bool = True) -> float:
     return overlap * d / trace if trace > 0 else 0.0
 
 
+@refusing
 def state_fidelity(a: Array, b: Array) -> float:
     """(tr |sqrt(rho) sqrt(sigma)|)^2 of the states rho = a a^H and sigma = b b^H of trace 1, in [0, 1]."""
     return min(1.0, float(np.linalg.norm(a.conj().T @ b, "nuc")) ** 2)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, positive_int, shown
+from .._refusals import Refusing
 
 INPUTS = "01+r-l"
 """Letters of input states, as in ``qiskit.quantum_info.Statevector.from_label``: r is |+i>, l is |-i>."""
@@ -94,7 +95,7 @@ def _digits(indices: Array, base: int, length: int) -> Array:
 
 
 @dataclass(frozen=True)
-class Design:
+class Design(Refusing):
     """Which inputs and settings of n qubits were measured; frequencies come as (inputs, settings, outcomes).
 
     Attributes

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._minimize import minimize
+from .._refusals import refusing
 from .channels import choi_matrix
 from .counts import MEASURED, PREPARED, PREPARED_SIX, Record, letters
 from .measurements import INPUTS, Design
@@ -16,6 +17,7 @@ from .states import StateTomography
 from .tomography import ProcessTomography
 
 
+@refusing
 def fitter(
     outcome_data: Array,
     shot_data: Array,

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import Array, positive_int
 from .._minimize import minimize
+from .._refusals import refusing
 from .states import StateTomography
 from .tomography import ProcessTomography
 
@@ -38,6 +39,7 @@ class RankChoice:
     errors: Array
 
 
+@refusing
 def choose_rank(
     problem: ProcessTomography | StateTomography,
     ranks: Sequence[int] | None = None,

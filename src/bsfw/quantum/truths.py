@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, number, plain, positive_int
+from .._refusals import refusing
 from .._sampling import generator
 from . import conversions
 from .counts import readout_matrices
 from .measurements import Design, pauli_rows, qubit_count
 
 
+@refusing
 def haar_unitary(qubits: int, rng: np.random.Generator | int | None = None) -> Array:
     """A unitary (d, d) from the Haar measure: the Q of a complex Gaussian matrix, with R's phases taken out."""
     d = 2 ** qubit_count(qubits)
@@ -22,6 +24,7 @@ def haar_unitary(qubits: int, rng: np.random.Generator | int | None = None) -> A
     return np.asarray(q * (diagonal / np.abs(diagonal)))
 
 
+@refusing
 def depolarised(unitary: Any, probability: float) -> Array:
     """Kraus operators (4^n, d, d) of rho -> (1 - p) V rho V^H + p tr(rho) I / d.
 
@@ -119,6 +122,7 @@ def misread(probabilities: Array, readout: list[Array] | None) -> Array:
     return np.ascontiguousarray(found).reshape(shape)
 
 
+@refusing
 def simulate_counts(
     truth: Any,
     shots: Any,
@@ -186,6 +190,7 @@ def state_factor(state: Any, qubits: int | None = None, rtol: float = 1e-10) -> 
     return np.asarray(vectors[:, kept] * np.sqrt(values[kept]))
 
 
+@refusing
 def simulate_state_counts(
     state: Any,
     shots: Any,

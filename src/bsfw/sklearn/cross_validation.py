@@ -12,6 +12,7 @@ from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted
 
 from .._arrays import Array
 from ..constraints.base import Constraint
@@ -109,6 +110,7 @@ class CrossValidated(LinearEstimator):
 
     def plot_path(self, ax: Any = None, **style: Any) -> Any:
         """Draw the coefficients against the radius, the chosen one marked, and return the axes (needs matplotlib)."""
+        check_is_fitted(self, "path_")
         ax = self.path_.plot(ax, **style)
         ax.axvline(self.radius_, color="0.4", linestyle="--")
         ax.set_ylabel("coefficient")

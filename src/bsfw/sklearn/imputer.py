@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array, inner
 from .._minimize import minimize
+from .._refusals import Refusing
 from ..completion_path import completion_path
 from ..constraints import NuclearBall
 from ..constraints.base import Constraint
@@ -21,7 +22,7 @@ FEWEST = 20
 """Observed entries from which on some are held out to choose the radius."""
 
 
-class NuclearNormImputer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
+class NuclearNormImputer(Refusing, OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     """Fill missing entries (NaN) by matrix completion: the columns, scaled, are nearly of low rank.
 
     The fitted matrix U V^T minimises the squared error on the entries that are there over a ball of the nuclear norm.

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array
 from .._minimize import minimize
+from .._refusals import Refusing
 from ..objectives._checks import weights as checked_weights
 from ..objectives.linear_model import LinearModel
 from ..results import Result
@@ -27,7 +28,7 @@ def _follows_a_stream(estimator: Any) -> bool:
     return bool(estimator.solver == "stochastic")
 
 
-class LinearEstimator(CallbackSupportMixin, BaseEstimator):
+class LinearEstimator(Refusing, CallbackSupportMixin, BaseEstimator):
     """What the classifier and the regressor share. A subclass encodes targets, and says what coefficients look like.
 
     The objective has one column of coefficients or one for each class, scikit-learn one row; `_fitted` turns them.

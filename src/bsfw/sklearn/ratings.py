@@ -11,12 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._arrays import Array
 from .._minimize import minimize
+from .._refusals import Refusing
 from ..constraints import NuclearBall
 from ..objectives import MatrixCompletion
 from ..objectives._checks import weights as checked_weights
 
 
-class RatingRegressor(RegressorMixin, BaseEstimator):
+class RatingRegressor(Refusing, RegressorMixin, BaseEstimator):
     """Predict ratings from two columns of ids, of users and of items.
 
     A mean, a bias of each user and item, and a matrix in a ball of the nuclear norm. A user or an item that was not in

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from bsfw._refusals import refusing
+
 
 class Size(NamedTuple):
     """Numbers that a model has to keep, and that it had."""
@@ -17,6 +19,7 @@ class Size(NamedTuple):
     before: int
 
 
+@refusing
 @torch.no_grad()
 def prune_(model: nn.Module, keep: float, only: Iterable[Tensor] | None = None) -> Size:
     """Set all but the largest weights to zero, in place, weight tensor by weight tensor.
@@ -47,6 +50,7 @@ def prune_(model: nn.Module, keep: float, only: Iterable[Tensor] | None = None) 
     return Size(sum(int(p.count_nonzero()) for p in every), sum(p.numel() for p in every))
 
 
+@refusing
 @torch.no_grad()
 def to_lowrank_(model: nn.Module, rank: int, only: Iterable[nn.Linear] | None = None) -> Size:
     """Replace linear layers by two thin ones, the best approximation of that rank, where that saves numbers.
@@ -95,6 +99,7 @@ def _factored(layer: nn.Linear, rank: int) -> nn.Sequential | None:
     return nn.Sequential(narrow, wide)
 
 
+@refusing
 def tradeoff(
     model: nn.Module,
     shrink: Callable[[nn.Module, Any], Size],

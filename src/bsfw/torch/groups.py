@@ -7,6 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from .._refusals import refusing
 from ..constraints import Constraint
 from .optimizer import ADAMW
 
@@ -14,6 +15,7 @@ SetOf = Constraint | Callable[[Tensor], Constraint] | None
 """A set for all weights of a kind, or a function from the weight to its set, or None for AdamW."""
 
 
+@refusing
 def layers(
     model: nn.Module,
     hidden: SetOf = None,

@@ -14,6 +14,7 @@ from torch.optim import Optimizer
 from torch.optim.adamw import adamw
 
 from .._arrays import positive_int
+from .._refusals import Refusing
 from ..constraints import Constraint, L1Ball, NuclearBall, Rows
 from ..constraints._array_boost import boost_stack, dot, torch_loop
 from .oracles import stack_lmo
@@ -34,7 +35,7 @@ def default_rounds(constraint: Constraint) -> int:
     return 20 if isinstance(constraint, L1Ball) else 5 if isinstance(constraint, NuclearBall) else 1
 
 
-class FrankWolfe(Optimizer):
+class FrankWolfe(Refusing, Optimizer):
     """Algorithm BSFW with Heavy Ball momentum on the weights of a network, each group of them in a set of its own.
 
     For each weight x with gradient g: m <- momentum m + (1 - momentum) g (m = g at first), s = lmo(m), the direction d~
