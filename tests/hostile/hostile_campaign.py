@@ -84,9 +84,7 @@ class Summary:
         return cls(**content)
 
 
-def outcomes(
-    source: str, numbers: Sequence[int], sandboxes: Sequence[Sandbox], environment: dict[str, str]
-) -> list[Outcome]:
+def outcomes(source: str, numbers: Sequence[int], sandboxes: Sequence[Sandbox]) -> list[Outcome]:
     """What became of the cases of a module (`hostile_calls` or `hostile_parsers`), in their order."""
     unlimited, jobs = importlib.import_module(source).unlimited, len(sandboxes)
 
@@ -95,7 +93,7 @@ def outcomes(
         for place, number in enumerate(mine):
             outcome = sandboxes[first].call(f"{source}:run", number, unlimited=unlimited(number))
             if outcome.kind == "crash":
-                outcome = _blamed(source, mine[max(0, place - WAKE) : place + 1], outcome, environment)
+                outcome = _blamed(source, mine[max(0, place - WAKE) : place + 1], outcome, sandboxes[first])
             found.append(outcome)
         return found
 
@@ -104,11 +102,11 @@ def outcomes(
     return [shares[k % jobs][k // jobs] for k in range(len(numbers))]
 
 
-def _blamed(source: str, numbers: Sequence[int], crash: Outcome, environment: dict[str, str]) -> Outcome:
+def _blamed(source: str, numbers: Sequence[int], crash: Outcome, sandbox: Sandbox) -> Outcome:
     """A crash, with the case that is to blame: the last one, or one before it that left the memory damaged."""
     for earlier in (None, *reversed(numbers[:-1])):
-        with Sandbox(SECONDS, modules=(source,), environment=ENVIRONMENT | environment) as sandbox:
-            tried = [sandbox.call(f"{source}:run", number) for number in (earlier, numbers[-1]) if number is not None]
+        sandbox.renew()
+        tried = [sandbox.call(f"{source}:run", number) for number in (earlier, numbers[-1]) if number is not None]
         if any(outcome.kind == "crash" for outcome in tried):
             return crash if earlier is None else replace(crash, place=f"in the wake of case {earlier}")
     return replace(crash, place="by no single case")
@@ -135,7 +133,7 @@ def campaign(
         ]
         while summary.stop < cases and time.monotonic() - started < seconds:
             numbers = range(summary.stop, min(cases, summary.stop + block))
-            found = outcomes(source, numbers, sandboxes, environment)
+            found = outcomes(source, numbers, sandboxes)
             for number, outcome in zip(numbers, found, strict=True):
                 summary.add(number, outcome, describe)
             summary.stop, summary.seconds = numbers.stop, before + time.monotonic() - started

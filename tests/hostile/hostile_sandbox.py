@@ -119,14 +119,19 @@ class Sandbox:
         self._server.stdin.flush()
         fields = self._answer(self.seconds)
         if fields is None:
-            self._kill_fork()
-            self._answer(600.0)
+            self.renew()
             return Outcome("hang", error="hang", text=f"no answer within {self.seconds:g} s")
         if fields["kind"] == "crash":
             code = int(fields["error"])
             name = signal.Signals(-code).name if code < 0 else f"exit {code}"
             return Outcome("crash", error=name, text=self._said())
         return Outcome(**{**fields, "bases": tuple(fields.get("bases", ()))})
+
+    def renew(self) -> None:
+        """Go on in a new fork."""
+        if self._server is not None:
+            self._kill_fork()
+            self._answer(600.0)
 
     def _start(self) -> None:
         self._unread = b""

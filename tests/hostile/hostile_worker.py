@@ -59,7 +59,10 @@ def main() -> None:
     while True:
         process = os.fork()
         if not process:
-            serve(answers, megabytes, answer)
+            try:
+                serve(answers, megabytes, answer)
+            except BrokenPipeError:  # nobody asks any more
+                os._exit(FINISHED)
         code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
         if code == FINISHED:
             return
