@@ -191,6 +191,42 @@ def test_line_search_reverts_when_the_minimiser_is_at_one():
     assert (move.gamma, move.boosted, move.length) == (1.0, False, 1.0)
 
 
+TRIANGLE = bsfw.ConvexHull(np.array([[-1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]))
+
+
+@pytest.mark.parametrize("kind", ["exact", "backtracking"])
+def test_line_search_goes_all_the_way_where_that_leads_lower_than_the_vertex(kind):
+    """f falls up to the end of d~, on the far side of the triangle, and towards the vertex much less."""
+    target = np.array([0.2, -0.1])
+    objective, x = bsfw.Quadratic(np.eye(2), -target), np.array([0.0, 1.0])
+    direction = bsfw.boost(x - target, x, TRIANGLE.lmo, 10, 1e-4)
+    counts = bsfw.Counts()
+    with objective.counting(counts):
+        move = bsfw.LineSearch(kind)(objective, x, direction, 1.0)
+    assert (move.gamma, move.boosted, move.length) == (1.0, True, 1.0)
+    towards = bsfw.boost(x - target, x, TRIANGLE.lmo, 1, 1e-4).dense(x)
+    best = min(objective.value(x + gamma * towards) for gamma in np.linspace(0.0, 1.0, 1001))
+    assert objective.value(x + direction.dense(x)) < best - 0.1
+    assert counts.function_values >= 2
+
+
+def test_boosted_line_search_needs_far_fewer_oracle_calls_than_vanilla_on_a_triangle():
+    objective, x0 = bsfw.Quadratic(np.eye(2), -np.array([0.2, -0.1])), np.array([0.0, 1.0])
+    settings = {"method": "boosted", "step": "line-search", "x0": x0, "gap_tol": 1e-8, "max_iter": 100}
+    boosted, vanilla = (bsfw.minimize(objective, TRIANGLE, max_rounds=rounds, **settings) for rounds in (10, 1))
+    assert boosted.success
+    assert boosted.lmo_calls < vanilla.lmo_calls / 2
+
+
+def test_engines_agree_where_a_search_goes_all_the_way():
+    """Least squares whose solution is far outside of the ball, along a diagonal: f falls up to the end of d~."""
+    from engine_runs import assert_same_run, both_runs
+
+    objective = bsfw.LeastSquares(np.eye(6), 5.0 * np.array([1.0, 0.9, 0.8, 0.7, 0.6, 0.5]))
+    runs = both_runs(objective, bsfw.L1Ball(1.0), bsfw.FullGradient(), iterations=4, step="line-search", max_rounds=30)
+    assert_same_run(runs, 1e-9)
+
+
 @pytest.mark.parametrize("kind", ["exact", "backtracking"])
 @pytest.mark.parametrize("rounds", [1, 50])
 def test_line_searches_never_increase_f_and_reach_the_gap(kind, rounds, classification):

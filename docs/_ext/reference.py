@@ -29,6 +29,7 @@ PARTS = {
     "checkpoints": "Running",
     "state": "Running",
     "results": "Results",
+    "comparisons": "Results",
     "models": "Results",
     "paths": "Choosing a radius",
     "completion_path": "Choosing a radius",

@@ -16,6 +16,8 @@ from .boosting import Direction as Direction
 from .boosting import align as align
 from .boosting import boost as boost
 from .checkpoints import resume as resume
+from .comparisons import Comparison as Comparison
+from .comparisons import compare as compare
 from .completion_path import completion_path as completion_path
 from .constraints import Birkhoff as Birkhoff
 from .constraints import Box as Box

@@ -102,8 +102,8 @@ class Result(OptimizeResult):
     sample_gradients, coordinate_gradients, lmo_calls : int
         What else the algorithm asked, counted as evaluated, the start included.
     boosting_percentage : float
-        Share of the iterations with gamma_t < 1 (paper, eq. boosting_per), before the end phase if there was one; nan
-        for vanilla Frank-Wolfe and the methods that do not boost.
+        Share of the iterations that stepped along d~ (gamma_t < 1: paper, eq. boosting_per), before the end phase if
+        there was one; nan for vanilla Frank-Wolfe and the methods that do not boost.
     seconds : float
         Time in the algorithm, metrics excluded.
     check_counts : Counts

@@ -37,7 +37,7 @@ class State(Refusing):
     counts, lmo_calls, seconds
         What the algorithm asked and took.
     boosted_steps : int
-        Iterations with gamma_t < 1.
+        Iterations that stepped along d~ (gamma_t < 1, or a line search that went all the way).
     check_counts, check_lmo_calls, check_seconds
         What metrics and exact gap checks asked and took.
     trace : Trace

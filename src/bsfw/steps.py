@@ -1,8 +1,9 @@
 """Step rules: from the boosted direction d~ and the vertex s to the point where x moves.
 
 All rules share the paper's last lines (Algorithm BSFW, 7-13): if gamma < 1 the boosted direction is taken,
-x + gamma d~; if gamma = 1 the step reverts to vanilla Frank-Wolfe, along s - x. Either way the step is a share in
-[0, 1] of a direction that ends in C, so that no rule leaves C; a `Move` sees to that.
+x + gamma d~; if gamma = 1 the step reverts to vanilla Frank-Wolfe, along s - x (a line search, which can tell, only if
+that leads lower). Either way the step is a share in [0, 1] of a direction that ends in C, so that no rule leaves C; a
+`Move` sees to that.
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ SAME = 64.0
 """In units of the machine precision, how far below 1 a gamma counts as 1."""
 
 
+EQUAL = 1e-12
+"""Two values of f that differ by less, relatively, are equal: those at the same point, reached along two lines."""
+
+
 @dataclass(frozen=True, slots=True)
 class Move(Refusing):
     """A chosen step. Numbers outside of [0, 1] are refused, up to rounding, which is cut off.
@@ -34,7 +39,7 @@ class Move(Refusing):
     Attributes
     ----------
     gamma : float
-        The paper's gamma_t; 1.0 when the step reverted.
+        The paper's gamma_t; 1.0 when the step reverted, or went all the way along d~.
     boosted : bool
         True: x + length d~. False: x + length (s - x).
     length : float
@@ -180,6 +185,9 @@ class ShortStep(Step):
 class LineSearch(Step):
     """The step that decreases f along the direction, by searching. Ignores the decay.
 
+    Where f still falls at the end of the boosted direction, gamma = 1, the step goes there or, as in the paper, along
+    s - x: to the lower of the two points, for two function values more.
+
     Linear models pay two products with A (where compiled code keeps the margins, some columns of A) and O(m) a trial;
     others a function value or a gradient a trial, all counted.
 
@@ -206,12 +214,21 @@ class LineSearch(Step):
         )
 
     def search(self, direction: Direction, along: Callable[[], Line], towards_vertex: Callable[[], Line]) -> Move:
-        """The step, from f along d~ and, should that ask for gamma = 1, along s - x."""
+        """The step, from f along d~ and, should that ask for gamma = 1, along s - x: to the lower of the two points."""
+        reached = math.inf
         if direction.norm > 0:
-            gamma = self._search(along(), direction.slope)
+            line = along()
+            gamma = self._search(line, direction.slope)
             if gamma < 1:
                 return Move(gamma, True, gamma)
-        return Move(1.0, False, self._search(towards_vertex(), -direction.gap))
+            reached = line.value(1.0)
+        line = towards_vertex()
+        length = self._search(line, -direction.gap)
+        if reached < math.inf:
+            vanilla = line.value(length)
+            if reached < vanilla - EQUAL * abs(vanilla):
+                return Move(1.0, True, 1.0)
+        return Move(1.0, False, length)
 
     def _search(self, line: Line, slope: float) -> float:
         if slope >= 0:  # at a stationary point up to rounding
