@@ -126,11 +126,16 @@ class Comparison:
             layout="constrained",
         )  # fmt: skip
         best = self.best
+        lowest = float(np.spacing(abs(best)))  # where the best run itself is drawn
         for number, (name, runs) in enumerate(self.results.items()):
             traces = [_columns(run) for run in runs]
             for column, cost in enumerate(costs):
                 for ax, what in zip(axes[:, column], ("value", "gap"), strict=True):
-                    curves = [_curve(trace[cost], trace[what] - (best if what == "value" else 0.0)) for trace in traces]
+                    heights = [
+                        np.maximum(trace["value"] - best, lowest) if what == "value" else trace["gap"]
+                        for trace in traces
+                    ]
+                    curves = [_curve(trace[cost], y) for trace, y in zip(traces, heights, strict=True)]
                     if len(curves) > 1:
                         for x, y in curves:
                             ax.plot(x, y, color=f"C{number % 10}", linewidth=0.5, alpha=0.4)
