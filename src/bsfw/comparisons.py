@@ -147,7 +147,8 @@ class Comparison:
         axes[0, 0].set_ylabel("f(x) less the best found")
         axes[1, 0].set_ylabel("exact gap")
         figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
-        return figure
+        drawn: Figure = figure
+        return drawn
 
 
 def _columns(run: Result) -> dict[str, Array]:
