@@ -24,6 +24,7 @@ from distributed import Client, LocalCluster
 import bsfw.dask
 
 BALL = bsfw.L1Ball(8.0)
+SETTINGS = {"distributed.scheduler.allowed-failures": 1, "distributed.deploy.lost-worker-timeout": "120s"}
 pytestmark = [
     pytest.mark.xdist_group("dask"),
     pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
