@@ -2,8 +2,8 @@
 
 ``python -m benchmarks.blocks bits``: one problem on threads, out of core, with a budget of 5 MB, on one, two and four
 workers, in shuffled order. ``large FOLDER``: 20 million rows by a million features, written to FOLDER (5 GB), to a
-certified gap of 1e-8; ``large FOLDER --rows N`` for a smaller one. ``rounds``: the overhead of a round on a cluster, also
-with 1,000 sleeping tasks. ``peers``: against scikit-learn and xgboost, on data that fit.
+certified gap of 1e-8; ``large FOLDER --rows N`` for a smaller one. ``rounds``: the overhead of a round on a cluster,
+also with 1,000 sleeping tasks.
 """
 
 from __future__ import annotations
@@ -145,13 +145,13 @@ def bits() -> None:
             first = _row(name, blocks(), ball, first, known)
         from distributed import Client, LocalCluster
 
-        import bsfw.dask
+        from bsfw.dask import open_blocks as open_there
 
         for workers in (1, 2, 4):
             options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 50}
             with LocalCluster(n_workers=workers, **options) as cluster, Client(cluster) as client:
                 for turn in ("first", "second"):
-                    found = bsfw.dask.open_blocks(folder, client=client)
+                    found = open_there(folder, client=client)
                     _row(f"Dask, {workers} workers, {turn} run", found, ball, first, known)
 
 
@@ -161,8 +161,8 @@ def _row(name: str, blocks, ball, first, known):
     key = result.x.tobytes(), result.fun
     print(
         f"| {name} | {'-' if first is None else 'same' if key == first else 'OTHER'} | "
-        f"{abs(result.fun - known.fun):.1e} | {np.abs(result.x - known.x).max():.1e} | {result.nit} | {result.passes} | "
-        f"{result.rounds} | {time.perf_counter() - began:.2f} | {cpu() - used:.2f} |",
+        f"{abs(result.fun - known.fun):.1e} | {np.abs(result.x - known.x).max():.1e} | {result.nit} | "
+        f"{result.passes} | {result.rounds} | {time.perf_counter() - began:.2f} | {cpu() - used:.2f} |",
         flush=True,
     )
     return key if first is None else first

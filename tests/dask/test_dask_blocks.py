@@ -47,9 +47,7 @@ def client():
     """Two processes, each with a nanny that starts it again."""
     with (
         # A LocalCluster lets a nanny go whose worker is not back in 15 s, which a busy machine may need to start one.
-        dask.config.set(
-            {"distributed.scheduler.allowed-failures": 1, "distributed.deploy.lost-worker-timeout": "120s"}
-        ),
+        dask.config.set(SETTINGS),
         LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster,
         Client(cluster) as made,
     ):
