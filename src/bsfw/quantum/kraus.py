@@ -49,16 +49,11 @@ class KrausVariable:
     def _stacked(self, x: Any) -> Any:
         """The Kraus operators below each other, (r d, d)."""
         d = self.design.dimension
-        if self.rank == 1:
-            return x.reshape((d, d))
-        return namespace(x).moveaxis(x.reshape((d, d, self.rank)), 2, 0).reshape((-1, d))
+        return x.T.reshape((self.rank * d, d))
 
     def _column(self, stacked: Any) -> Any:
         """x again: the inverse of `_stacked`."""
-        d = self.design.dimension
-        if self.rank == 1:
-            return stacked.reshape(self.shape)
-        return namespace(stacked).moveaxis(stacked.reshape((self.rank, d, d)), 0, 2).reshape(self.shape)
+        return stacked.reshape((self.rank, -1)).T
 
     def kraus(self, x: Any, trace_preserving: bool = True) -> Any:
         """The Kraus operators of the channel, (r, d, d), an array of the kind of x."""

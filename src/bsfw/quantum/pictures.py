@@ -43,23 +43,29 @@ def city(matrix: Any, errors: Any = None, labels: Sequence[str] | None = None, t
     matrix, errors = _checked(matrix, errors)
     labels = bit_labels(len(matrix)) if labels is None else labels
     figure = _figure(figsize=(13, 6))
-    rows, columns = (index.ravel() for index in np.indices(matrix.shape))
-    highest = float(np.abs(np.stack([matrix.real, matrix.imag])).max()) or 1.0
+    columns = np.arange(len(matrix))
+    parts: Array = np.stack([matrix.real, matrix.imag])
+    spread: Array = np.zeros(1)
+    if errors is not None:
+        spread = np.stack([errors.real, errors.imag])
+    lowest, highest = min(0.0, float((parts - spread).min())), max(0.0, float((parts + spread).max())) or 1.0
+    thinnest = 0.003 * (highest - lowest)  # top and bottom of a bar without any height would flicker
     for place, (name, part) in enumerate((("real part", np.real), ("imaginary part", np.imag)), 1):
         axes: Any = figure.add_subplot(1, 2, place, projection="3d")
-        axes.computed_zorder = False  # error bars are drawn over the bars, also where these would hide them
-        heights = part(matrix).ravel()
-        colors = np.where(heights >= 0, POSITIVE, NEGATIVE)
-        base = np.minimum(heights, 0.0)
-        axes.bar3d(
-            columns - 0.35, rows - 0.35, base, 0.7, 0.7, np.abs(heights), color=colors, alpha=0.85,
-            edgecolor="white", linewidth=0.2, shade=True, zorder=1,
-        )  # fmt: skip
-        if errors is not None:
-            for column, row, height, error in zip(columns, rows, heights, part(errors).ravel(), strict=True):
-                ends = [height - error, height + error]
-                axes.plot([column] * 2, [row] * 2, ends, color=ERROR, linewidth=2.0, zorder=2)
-        axes.set_zlim(-highest if heights.min() < -0.02 * highest else 0.0, highest)
+        axes.computed_zorder = False
+        heights = part(matrix)
+        # From the last row to the first, which is the nearest: bars hide what is behind them, error bars as well.
+        for order, row in enumerate(reversed(columns)):
+            values = heights[row]
+            axes.bar3d(
+                columns - 0.35, row - 0.35, np.minimum(values, 0.0), 0.7, 0.7, np.maximum(np.abs(values), thinnest),
+                color=np.where(values >= 0, POSITIVE, NEGATIVE), edgecolor="white", linewidth=0.2, zorder=2 * order,
+            )  # fmt: skip
+            if errors is not None:
+                for column, value, error in zip(columns, values, part(errors)[row], strict=True):
+                    ends = [value - error, value + error]
+                    axes.plot([column] * 2, [row] * 2, ends, color=ERROR, linewidth=2.0, zorder=2 * order + 1)
+        axes.set_zlim(lowest, highest)  # of both parts, so that their heights can be compared
         axes.set_title(name)
         axes.view_init(elev=32, azim=-58)
         _ticks(axes, labels, rotation=0, every=max(1, len(labels) // 8))
