@@ -89,7 +89,8 @@ def minimize(
         model, a `Quadratic` or a `Function` with hessp, else with that of L-BFGS (field `active_set`; for linear models
         on l1 balls and simplices also `multiplier`, the lambda of the penalised problem); "away", "pairwise",
         "blended-pairwise" are classical methods with an active set, which search along their direction and converge
-        linearly for a strongly convex f over a polytope. All but "boosted" need the exact gradient.
+        linearly for a strongly convex f over a polytope; "block-cyclic", "block-random" and "block-gap" move one set
+        of a `Product` at a time, and an iteration is a pass over all. All but "boosted" need the exact gradient.
     end_phase : {"corrective"}, optional
         For method="boosted" with a stochastic estimator on a linear model: go over to the corrective method, and with
         it to the exact gradient, at a check of the exact gap where the estimator's error has come to dominate the gap

@@ -126,7 +126,8 @@ class Comparison:
             layout="constrained",
         )  # fmt: skip
         best = self.best
-        lowest = float(np.spacing(abs(best)))  # where the best run itself is drawn
+        above = np.concatenate([run.trace["value"] - best for runs in self.results.values() for run in runs])
+        lowest = float(above[above > 0.0].min(initial=1.0))  # where the best point itself is drawn
         for number, (name, runs) in enumerate(self.results.items()):
             traces = [_columns(run) for run in runs]
             for column, cost in enumerate(costs):

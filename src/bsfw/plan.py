@@ -13,13 +13,15 @@ from .constraints.base import Constraint
 from .decays import DECAYS, Decay, choose_decay
 from .estimators import Estimator, FullGradient
 from .objectives.base import Objective
-from .steps import STEPS, ImageStep, LineSearch, PaperStep, Step
+from .steps import STEPS, ImageStep, LineSearch, PaperStep, ShortStep, Step
 
-METHODS = ("boosted", "corrective", "away", "pairwise", "blended-pairwise", "conjugate", "biconjugate")
-"""Ways to choose a direction. All but the first need the exact gradient and a line search; all but the first and the
-last two keep an active set."""
 CONJUGATE = ("conjugate", "biconjugate")
-"""Of these, the ones that combine a vertex with the points before it."""
+"""Methods that combine a vertex with the points before it."""
+BLOCKWISE = ("block-cyclic", "block-random", "block-gap")
+"""Methods that move one set of a product at a time."""
+METHODS = ("boosted", "corrective", "away", "pairwise", "blended-pairwise", *CONJUGATE, *BLOCKWISE)
+"""Ways to choose a direction. All but the first need the exact gradient, and a line search or, by blocks, a short step;
+"corrective" to "blended-pairwise" keep an active set."""
 
 AnyDecay = Decay | Callable[[int], float]
 
@@ -216,12 +218,18 @@ def _check_step(step: Step, objective: Objective, estimator: Estimator, method: 
             f"the step rule {step.name!r} needs the exact gradient, but the estimator is {type(estimator).__name__}; "
             "use step='paper' or estimator=bsfw.FullGradient()."
         )
-    if method != "boosted" and not isinstance(step, LineSearch):
+    if method in BLOCKWISE:
+        if not isinstance(step, (LineSearch, ShortStep)):
+            raise ValueError(
+                f"method {method!r} moves one set at a time by an exact or a short step, so that step= must be "
+                f"'line-search' or 'short', got {step.name!r}; leave it out."
+            )
+    elif method != "boosted" and not isinstance(step, LineSearch):
         raise ValueError(
             f"method {method!r} searches along its direction, so that step= must be 'line-search' or a "
             f"bsfw.LineSearch, got {step.name!r}; leave it out."
         )
-    if method in ("boosted", *CONJUGATE) and isinstance(step, LineSearch) and step.kind == "adaptive":
+    if method in ("boosted", *CONJUGATE, *BLOCKWISE) and isinstance(step, LineSearch) and step.kind == "adaptive":
         raise ValueError(
             "the adaptive line search is for the methods with an active set (method='pairwise' and others); use "
             "bsfw.LineSearch('backtracking')."

@@ -115,7 +115,8 @@ class Result(OptimizeResult):
     trace : Trace
         The recorded iterations.
     active_set : ActiveSet
-        Atoms of x and their weights; only for the methods that keep one: all but "boosted", also as an end phase.
+        Atoms of x and their weights; only for the methods that keep one: "corrective", also as an end phase, "away",
+        "pairwise" and "blended-pairwise".
     path_flows : PathFlows
         The paths of each demand and their flows (``path_flows.of(k)``, ``path_flows.by_origin()``), instead of an
         active set: for the method "corrective" with `LinkCosts` over a `PathPolytope`.

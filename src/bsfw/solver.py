@@ -51,9 +51,10 @@ class Solver(Refusing):
         Shape of the variable where neither objective nor constraint knows it.
     foreign : bool
         Whether x0 will be an array of PyTorch or JAX, which narrows what "auto" can take.
-    method : {"boosted", "auto", "corrective", "away", "pairwise", "blended-pairwise", "conjugate", "biconjugate"}
-        How directions are chosen: as in the paper, or by `bsfw.auto.choose_method`; all others need the exact gradient,
-        and most keep an active set.
+    method : str
+        How directions are chosen: "boosted" as in the paper, or "auto" by `bsfw.auto.choose_method`; all others
+        ("corrective", "away", "pairwise", "blended-pairwise", "conjugate", "biconjugate", "block-cyclic",
+        "block-random", "block-gap") need the exact gradient.
     end_phase : {"corrective"}, optional
         The method with which `run` ends a boosted run with a stochastic estimator: at an exact gap check (`gap_every`
         of the schedule) where `bsfw.phases.reason_to_switch` finds a reason, it goes on from the same x^t with the

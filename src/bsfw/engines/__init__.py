@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..plan import Plan
-from . import active, blocks, compiled, conjugate, corrective, factored, flows, jax, newton, reference
+from . import active, block_coordinate, blocks, compiled, conjugate, corrective, factored, flows, jax, newton, reference
 from .base import Engine, Offer
 
 ENGINES: tuple[Offer, ...] = (
     newton.OFFER, flows.OFFER, *blocks.OFFERS, *corrective.OFFERS, active.OFFER, conjugate.OFFER,
-    factored.OFFER, compiled.OFFER, jax.OFFER, reference.OFFER,
+    block_coordinate.OFFER, factored.OFFER, compiled.OFFER, jax.OFFER, reference.OFFER,
 )  # fmt: skip
 """In the order in which they are asked: the first that does not refuse carries out the plan."""
 
