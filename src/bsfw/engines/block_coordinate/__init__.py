@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from ..._arrays import is_foreign
 from ...constraints.product import Product
 from ...plan import BLOCKWISE, Plan
 from ..base import Engine, Offer
@@ -15,8 +14,7 @@ def _refusal(plan: Plan) -> str | None:
             f"method {plan.method!r} moves one set of a bsfw.Product at a time, but the set is "
             f"{type(plan.constraint).__name__}; give bsfw.Product([(set, shape), ...])."
         )
-    like = plan.objective.like
-    if like is not None and not isinstance(like, np.ndarray):
+    if is_foreign(plan.objective.like):
         return f"method {plan.method!r} works on NumPy arrays only; give the problem as such."
     return None
 
