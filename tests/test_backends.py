@@ -92,10 +92,25 @@ SETS = {
     "SpectralBall, one column": (bsfw.SpectralBall(0.3), (12, 1)),
     "NuclearBall": (bsfw.NuclearBall(0.5), (3, 4)),
     "Ellipsoid": (bsfw.Ellipsoid(CENTRE, MATRIX), (12,)),
+    "CappedSimplex": (bsfw.CappedSimplex(0.0, 0.3, -0.2), (12,)),
+    "OrderedL1Ball": (bsfw.OrderedL1Ball(np.linspace(2.0, 0.5, 12), 0.5), (12,)),
+    "AsymmetricL1Ball": (bsfw.AsymmetricL1Ball(0.5, 2.0, np.linspace(1.0, 2.0, 12)), (12,)),
+    "TotalVariationBall": (bsfw.TotalVariationBall(0.5), (12,)),
+    "Scaled": (bsfw.Scaled(bsfw.SpectralBall(0.3), -2.0), (3, 4)),
+    "Shifted": (bsfw.Shifted(bsfw.L1Ball(0.5), np.linspace(0.0, 0.05, 12)), (12,)),
+    "Transposed": (bsfw.Transposed(bsfw.NuclearBall(0.5)), (3, 4)),
 }
 JAX_SETS = ["L1Ball", "L1Ball, rows", "L2Ball", "Box", "SpectralBall", "NuclearBall", "Ellipsoid", "KSparse", "Product"]
 """Not all: JAX compiles every operation for every shape and dtype, which takes most of the time of these tests."""
-REAL_ONLY = ("Box", "Simplex", "solid Simplex")
+REAL_ONLY = (
+    "Box",
+    "Simplex",
+    "solid Simplex",
+    "CappedSimplex",
+    "OrderedL1Ball",
+    "AsymmetricL1Ball",
+    "TotalVariationBall",
+)
 ESTIMATORS = [
     bsfw.FullGradient(),
     bsfw.HeavyBall(5),

@@ -9,10 +9,13 @@ import pytest
 from bsfw import constraints
 from bsfw._arrays import inner, norm
 from bsfw.constraints import (
+    AsymmetricL1Ball,
     Birkhoff,
     Box,
+    CappedSimplex,
     ConvexHull,
     Ellipsoid,
+    Fantope,
     GroupBall,
     KSparse,
     L1Ball,
@@ -21,13 +24,18 @@ from bsfw.constraints import (
     LpBall,
     NuclearBall,
     Oracle,
+    OrderedL1Ball,
     PathPolytope,
     Permutahedron,
     Polytope,
     Product,
+    Scaled,
+    Shifted,
     Simplex,
     SpectralBall,
     Spectraplex,
+    TotalVariationBall,
+    Transposed,
 )
 from bsfw.vertices import move
 
@@ -83,6 +91,17 @@ CATALOGUE = {
     "Product": (Product([(L1Ball(1.0), 3), (Simplex(), (2, 2))]), (7,), "df"),
     "Product dense": (Product([(L2Ball(1.0), 3), (NuclearBall(3.0), (2, 2))]), (7,), "dDf"),
     "Oracle": (oracle(), (5,), "dD"),
+    "CappedSimplex": (CappedSimplex(2.0), (5,), "df"),
+    "CappedSimplex array": (CappedSimplex(1.5, [1.0, 0.5, 2.0, 0.25], [0.0, 0.25, -1.0, 0.25]), (4,), "df"),
+    "OrderedL1Ball": (OrderedL1Ball([3.0, 2.0, 2.0, 1.0, 0.0], 2.0), (5,), "df"),
+    "AsymmetricL1Ball": (AsymmetricL1Ball(2.0, 3.0, 1.0), (2, 3), "df"),
+    "AsymmetricL1Ball array": (AsymmetricL1Ball(2.0, [1.0, 2.0, 4.0], [3.0, 1.0, 5.0]), (3,), "df"),
+    "TotalVariationBall": (TotalVariationBall(2.0, 0.5), (6,), "df"),
+    "Fantope": (Fantope(2), (5, 5), "dDf"),
+    "Scaled": (Scaled(L1Ball(2.0), -1.5), (5,), "dDf"),
+    "Scaled nuclear": (Scaled(NuclearBall(2.0), 0.5), (3, 4), "dD"),
+    "Shifted": (Shifted(L1Ball(2.0), [1.0, 0.0, -3.0]), (3,), "dDf"),
+    "Transposed": (Transposed(NuclearBall(2.0)), (4, 3), "dD"),
 }
 CASES = [
     pytest.param(constraint, shape, np.dtype(kind), id=f"{name}-{np.dtype(kind).name}")

@@ -13,13 +13,18 @@ from typing import Any
 
 import numpy as np
 
+from .asymmetric import AsymmetricL1Ball
 from .balls import Box, L1Ball, L2Ball, LinfBall, LpBall
 from .base import Constraint
+from .fantope import Fantope
+from .ordered import CappedSimplex, OrderedL1Ball
 from .product import Product
 from .rows import Rows
 from .simplex import Simplex
 from .sparse_sets import GroupBall, KSparse
 from .spectral import NuclearBall, SpectralBall
+from .transformed import Scaled, Shifted, Transposed
+from .variation import TotalVariationBall
 
 Formula = Callable[[Any], Any]
 """From a stack of directions, shape (b, *variable), to the stack of their vertices."""
@@ -36,6 +41,8 @@ def array_lmo(constraint: Constraint, xp: Any) -> Formula | None:
     if isinstance(constraint, Rows):
         inner = array_lmo(constraint.inner, xp)
         return None if inner is None else lambda g: inner(g.reshape((-1, g.shape[-1]))).reshape(g.shape)
+    if kind in (Scaled, Shifted, Transposed):
+        return _transformed(constraint, xp)
     if kind in _ON_MATRICES:
         return lambda g: _ON_MATRICES[kind](xp, constraint, g)
     if kind in _ON_VECTORS:
@@ -85,6 +92,18 @@ def _product(constraint: Product, xp: Any) -> Formula | None:
     return lmo
 
 
+def _transformed(constraint: Any, xp: Any) -> Formula | None:
+    inner = array_lmo(constraint.inner, xp)
+    if inner is None:
+        return None
+    if isinstance(constraint, Scaled):
+        factor = constraint.factor
+        return lambda g: factor * inner(g if factor > 0 else -g)
+    if isinstance(constraint, Shifted):
+        return lambda g: inner(g) + _constant(xp, constraint.by, g)
+    return lambda g: xp.swapaxes(inner(xp.swapaxes(g, -1, -2)), -1, -2)
+
+
 # What the three libraries call differently.
 
 
@@ -108,8 +127,23 @@ def _place(xp: Any, index: Any, values: Any, g: Any) -> Any:
 
 def _at(xp: Any, array: Any, index: Any) -> Any:
     """The entry at `index` (b,) of the last axis."""
-    taken = xp.take_along_dim if _is_torch(xp) else xp.take_along_axis
-    return taken(array, index[..., None], -1)[..., 0]
+    return _taken(xp, array, index[..., None])[..., 0]
+
+
+def _ranks(xp: Any, array: Any) -> Any:
+    """The place of each entry in ascending order along the last axis, the first index among equals first."""
+    stable = {"kind": "stable"} if xp is np else {"stable": True}
+    return xp.argsort(xp.argsort(array, **stable), **stable)
+
+
+def _taken(xp: Any, array: Any, places: Any) -> Any:
+    """array[..., places] along the last axis, row by row."""
+    return (xp.take_along_dim if _is_torch(xp) else xp.take_along_axis)(array, places, -1)
+
+
+def _sorted_by(xp: Any, array: Any, ranks: Any) -> Any:
+    """The entries in the order that their `_ranks` say."""
+    return _taken(xp, array, xp.argsort(ranks, -1))
 
 
 def _kth_largest(xp: Any, array: Any, k: int) -> Any:
@@ -219,7 +253,52 @@ def _groups(xp: Any, c: GroupBall, g: Any) -> Any:
     return xp.where(zero, xp.where(start, -c.radius * xp.ones_like(g), xp.zeros_like(g)), vertex)
 
 
+def _capped_simplex(xp: Any, c: CappedSimplex, g: Any) -> Any:
+    lower, upper = (_constant(xp, np.ravel(bound), g) + 0.0 * g for bound in (c.lower, c.upper))
+    room, ranks = upper - lower, _ranks(xp, g)
+    sorted_room = _sorted_by(xp, room, ranks)
+    before = _taken(xp, xp.cumsum(sorted_room, -1) - sorted_room, ranks)  # the room of those that are filled first
+    left = c.total - xp.sum(lower, -1)[..., None] - before
+    return lower + xp.clip(left, xp.zeros_like(room), room)
+
+
+def _ordered_l1(xp: Any, c: OrderedL1Ball, g: Any) -> Any:
+    size, shares = xp.abs(g), _constant(xp, c._shares, g)
+    ranks = _ranks(xp, -size)
+    value = xp.cumsum(_sorted_by(xp, size, ranks), -1) * shares
+    value = xp.where(shares > 0, value, -xp.ones_like(value))  # these are no vertices
+    best = xp.argmax(value, -1)
+    return xp.where(ranks <= best[..., None], -c.radius * shares[best][..., None] * _phases(xp, g), xp.zeros_like(g))
+
+
+def _asymmetric_l1(xp: Any, c: AsymmetricL1Ball, g: Any) -> Any:
+    up, down = (_constant(xp, np.ravel(price), g) + 0.0 * g for price in (c.up, c.down))
+    rise, fall = -g / up, g / down
+    index = xp.argmax(xp.where(rise >= fall, rise, fall), -1)
+    above = _at(xp, rise, index) >= _at(xp, fall, index)
+    return _place(xp, index, xp.where(above, c.radius / _at(xp, up, index), -c.radius / _at(xp, down, index)), g)
+
+
+def _total_variation(xp: Any, c: TotalVariationBall, g: Any) -> Any:
+    n = g.shape[-1]
+    places = _constant(xp, np.arange(n), g)
+    sums = xp.cumsum(g, -1)
+    # <g, the step that begins at j> = the sum of g from j on, less its part of the mean.
+    steps = (sums[:, -1:] - sums)[:, :-1] - sums[:, -1:] * _constant(xp, (n - np.arange(1.0, n)) / n, g)
+    index = xp.argmax(xp.abs(steps), -1)
+    height = (-c.radius * _phases(xp, _at(xp, steps, index)))[..., None]
+    step = xp.where(places > index[..., None], xp.ones_like(g), xp.zeros_like(g))
+    return c.mean + height * (step - xp.mean(step, -1)[..., None])
+
+
 # Matrices: g is (b, rows, columns).
+
+
+def _fantope(xp: Any, c: Fantope, g: Any) -> Any:
+    h = _matrix_scaled(xp, g)
+    _, vectors = xp.linalg.eigh(0.5 * (h + xp.conj(xp.swapaxes(h, -1, -2))))
+    vectors = vectors[..., : c.k]
+    return vectors @ xp.conj(xp.swapaxes(vectors, -1, -2))
 
 
 def _nuclear(xp: Any, c: NuclearBall, g: Any) -> Any:
@@ -245,5 +324,13 @@ _ON_VECTORS: dict[type, Callable[..., Any]] = {
     Simplex: _simplex,
     KSparse: _k_sparse,
     GroupBall: _groups,
+    CappedSimplex: _capped_simplex,
+    OrderedL1Ball: _ordered_l1,
+    AsymmetricL1Ball: _asymmetric_l1,
+    TotalVariationBall: _total_variation,
 }
-_ON_MATRICES: dict[type, Callable[..., Any]] = {NuclearBall: _nuclear, SpectralBall: _spectral}
+_ON_MATRICES: dict[type, Callable[..., Any]] = {
+    NuclearBall: _nuclear,
+    SpectralBall: _spectral,
+    Fantope: _fantope,
+}

@@ -142,6 +142,13 @@ def on_device(constraint: Constraint, g: Array) -> Dense:
     return Dense(formula(g))
 
 
+def by_formula(constraint: Constraint, g: Array) -> Dense:
+    """The vertex of a set whose oracle is the same formula everywhere; on NumPy in double precision."""
+    if is_foreign(g):
+        return on_device(constraint, g)
+    return Dense(in_dtype_of(on_device(constraint, scaled(as_double(g))[0]).array, g))
+
+
 def has_formula(constraint: Constraint) -> bool:
     """Whether its oracle is one formula on arrays of every kind (`bsfw.constraints._array_oracles`)."""
     from ._array_oracles import array_lmo
