@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -25,6 +27,23 @@ def installed(package: str) -> bool:
         return find_spec(package) is not None
     except (ImportError, ValueError):  # a finder that refuses it, a module without a specification
         return False
+
+
+@contextmanager
+def dask_client(address: str) -> Iterator[Any]:
+    """A client of the `dask.distributed` scheduler at this address, for the block."""
+    if not installed("distributed"):
+        raise ValueError("--scheduler needs dask.distributed: pip install 'bsfw[dask]'")
+    from distributed import Client
+
+    try:
+        client = Client(address)
+    except (OSError, ValueError) as error:
+        raise ConnectionError(f"there is no scheduler at {address} ({' '.join(str(error).split())[:200]}).") from None
+    try:
+        yield client
+    finally:
+        client.close()
 
 
 def missing() -> list[str]:

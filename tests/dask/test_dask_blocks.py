@@ -129,6 +129,27 @@ def test_a_nan_names_its_block_and_row(data, threads):
         bsfw.Logistic(blocks)
 
 
+def test_the_command_fits_on_a_cluster(data, threads, tmp_path):
+    from bsfw.cli import main
+
+    out = tmp_path / "model.npz"
+    options = [
+        "--loss",
+        "logistic",
+        "--constraint",
+        "l1",
+        "--radius",
+        "8",
+        "--intercept",
+        "--gap-tol",
+        "1e-9",
+        "--quiet",
+    ]
+    there = ["--scheduler", threads.scheduler.address, "--out", str(out)]
+    assert main(["solve", str(data[2]), *options, *there]) == 0
+    assert bsfw.load_model(out).coef.tobytes() == data[3].x.tobytes()
+
+
 def test_two_fits_share_a_cluster(data, threads):
     ends = {}
 

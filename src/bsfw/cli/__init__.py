@@ -14,7 +14,7 @@ from collections.abc import Sequence
 
 from bsfw import __version__
 from bsfw._extras import missing
-from bsfw.cli import datasets, demo, predict, report, reproduce, solve
+from bsfw.cli import blocks, datasets, demo, predict, report, reproduce, solve
 
 _EPILOG = """\
 examples:
@@ -61,7 +61,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"bsfw {__version__}")
     subparsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for module in (demo, solve, predict, reproduce, report, datasets):
+    for module in (demo, solve, predict, blocks, reproduce, report, datasets):
         module.add_parser(subparsers)
     return parser
 

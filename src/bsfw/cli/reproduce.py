@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,6 +64,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("results"), metavar="DIR", help="the results folder (default: %(default)s)"
     )
+    parser.add_argument(
+        "--scheduler", metavar="ADDRESS", help="of a dask.distributed cluster whose workers see DIR and do the runs"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer runs: about a minute an experiment")
     parser.set_defaults(run=run)
 
@@ -83,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
     at_a_time = "one at a time" if jobs == 1 else f"{jobs} at a time"
     print(f"{', '.join(made.name for made in experiments)}: {total} runs, {at_a_time}.", file=sys.stderr)
     try:
-        outcome = runner.run(experiments, args.out, jobs=jobs)
+        with _where(args.scheduler):
+            outcome = runner.run(experiments, args.out, jobs=jobs)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(
             f"interrupted; what has ended is in {args.out}, and the same command goes on with the rest."
@@ -97,6 +103,20 @@ def run(args: argparse.Namespace) -> int:
         print("The same command tries the failed runs again.")
     print(f"The records are in {args.out}; 'bsfw report {args.out}' draws them.")
     return 1 if outcome.failures else 0
+
+
+@contextmanager
+def _where(scheduler: str | None) -> Iterator[None]:
+    """The runs are made here, or by the workers of a cluster."""
+    if scheduler is None:
+        yield
+        return
+    import joblib
+
+    from bsfw._extras import dask_client
+
+    with dask_client(scheduler) as client, joblib.parallel_config(backend="dask", client=client):
+        yield
 
 
 def _plan(names: list[str], runs: int | None, quick: bool) -> list[Experiment]:

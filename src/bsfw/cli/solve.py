@@ -80,8 +80,8 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "data",
         metavar="DATA",
-        help="a table with a header (.csv, .tsv, .parquet), a LIBSVM file (plain, .xz, .bz2 or .gz), or the name of a "
-        "known data set (see 'bsfw datasets')",
+        help="a table with a header (.csv, .tsv, .parquet), a LIBSVM file (plain, .xz, .bz2 or .gz), a folder of 'bsfw "
+        "blocks write', or the name of a known data set (see 'bsfw datasets')",
     )
     _add_problem(parser.add_argument_group("problem").add_argument, names)
     _add_method(parser.add_argument_group("method").add_argument, names)
@@ -104,6 +104,7 @@ def _add_problem(add: Callable[..., Any], names: dict[str, Sequence[str]]) -> No
 def _add_method(add: Callable[..., Any], names: dict[str, Sequence[str]]) -> None:
     from bsfw.phases import END_PHASES
 
+    add("--scheduler", metavar="ADDRESS", help="of a dask.distributed cluster that fits a folder of blocks")
     add(
         "--method",
         default="auto",
@@ -189,12 +190,31 @@ def _names(kind: str, names: Iterable[str]) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
+    _check_options(args)
+    if args.scheduler is not None:
+        with _cluster(args):
+            return _run(args)
+    return _run(args)
+
+
+@contextmanager
+def _cluster(args: argparse.Namespace) -> Iterator[None]:
+    """A client of the scheduler, in `args`; what goes wrong on the cluster becomes a sentence."""
+    from bsfw._extras import dask_client
+
+    with dask_client(args.scheduler) as args.client:
+        try:
+            yield
+        except RuntimeError as error:
+            raise OSError(str(error)) from None
+
+
+def _run(args: argparse.Namespace) -> int:
     from bsfw.checkpoints import describe
     from bsfw.experiments.problems.sets import make_set
     from bsfw.results import Interrupted, Status
     from bsfw.solver import Solver
 
-    _check_options(args)
     constraint, estimator = make_set(args.constraint, {"radius": args.radius, "k": args.k}), _estimator(args)
     objective = _objective(args)
     names = ("method", "end_phase", "max_rounds", "min_gain", "decay", "step")
@@ -300,6 +320,8 @@ def _check_options(args: argparse.Namespace) -> None:
         )
     if args.data.endswith((".csv", ".tsv", ".parquet")) and args.label is None:
         raise ValueError(f"{args.data} is a table: say which column is the label, with --label NAME.")
+    if args.scheduler is not None and not Path(args.data).is_dir():
+        raise ValueError(f"--scheduler fits folders of 'bsfw blocks write', but {args.data} is no folder.")
     if args.positive is not None and args.loss not in ("logistic", *_data.UNIT_LOSSES):
         raise ValueError(
             f"--positive makes two classes, but the loss {args.loss} takes the labels as they are; leave it out."
@@ -328,6 +350,9 @@ def _objective(args: argparse.Namespace) -> LinearModel:
 
     from bsfw import objectives
 
+    if Path(args.data).is_dir():
+        found: LinearModel = _on_blocks(args)
+        return found
     A, y, names, args.zero_based = _data.read(args.data, args.label, args.zero_based)
     kind: type[LinearModel] = getattr(objectives, LOSSES[args.loss])
     objective = kind(A, _data.targets(y, args.loss, args.positive), intercept=args.intercept)
@@ -337,6 +362,28 @@ def _objective(args: argparse.Namespace) -> LinearModel:
         others = str(rest[0]) if len(rest) == 1 else "other"
         objective.classes = np.array([others, str(args.positive)])
     return objective
+
+
+def _on_blocks(args: argparse.Namespace) -> Any:
+    """The model on a folder of blocks, here or on a cluster."""
+    from bsfw import objectives
+
+    if args.label is not None:
+        raise ValueError(f"the blocks in {args.data} know their labels: leave --label out.")
+    if args.scheduler is None:
+        from bsfw.blocks import open_blocks
+
+        blocks: Any = open_blocks(args.data)
+    else:
+        from bsfw import dask
+
+        blocks = dask.open_blocks(args.data, client=args.client)
+    if args.positive is None:
+        return getattr(objectives, LOSSES[args.loss])(blocks, intercept=args.intercept)
+    labels, _ = blocks.labels()
+    if args.loss != "logistic" or labels is None:
+        raise ValueError("--positive needs the loss logistic on blocks; write them with the labels 0 and 1 for others.")
+    return objectives.Logistic(blocks, positive=_data.label_like(args.positive, labels), intercept=args.intercept)
 
 
 def _check_checkpoint(
