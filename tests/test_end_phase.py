@@ -476,9 +476,9 @@ def test_what_has_no_end_phase_is_said(options: dict[str, Any], sentence: str) -
 
 
 def test_problems_that_the_end_phase_cannot_solve_are_refused() -> None:
-    objective, quadratic = problem(), bsfw.Quadratic(np.eye(3))
-    with pytest.raises(ValueError, match=r"end_phase='corrective' does not fit this problem: .* needs a linear model"):
-        bsfw.minimize(quadratic, bsfw.L1Ball(5.0), estimator=bsfw.JAGUAR(1), end_phase="corrective")
+    objective, values = problem(), bsfw.Function(lambda x: float(x @ x), shape=(3,))
+    with pytest.raises(ValueError, match=r"end_phase='corrective' does not fit this problem: .* but Function has none"):
+        bsfw.minimize(values, bsfw.L1Ball(5.0), estimator=bsfw.ZOJA(1), end_phase="corrective")
     rng = np.random.default_rng(0)
     rows, cols = np.divmod(rng.permutation(30)[:20], 6)
     completion = MatrixCompletion((rows, cols, rng.standard_normal(20), (5, 6)))
@@ -487,6 +487,20 @@ def test_problems_that_the_end_phase_cannot_solve_are_refused() -> None:
     solver = Solver(objective, bsfw.L1Ball(5.0), bsfw.SAGA(20), end_phase="corrective")
     with pytest.raises(ValueError, match="give gap_every to the Schedule"):
         solver.run(solver.init(rng=0), Limits(10), Schedule(1))
+
+
+def test_what_has_a_gradient_ends_with_it_though_it_has_no_samples() -> None:
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((12, 12))
+    quadratic = bsfw.Quadratic(B @ B.T / 12 + np.eye(12), rng.standard_normal(12))
+    result = bsfw.minimize(
+        quadratic, bsfw.L1Ball(2.0), estimator=bsfw.JAGUAR(1), end_phase="corrective", gap_tol=1e-9, gap_every=20,
+        max_iter=FAR, rng=0,
+    )  # fmt: skip
+    assert result.status is Status.GAP_REACHED
+    assert result.switch is not None
+    g = quadratic.gradient(result.x)
+    assert g @ result.x + 2.0 * np.abs(g).max() <= 1.1e-9
 
 
 def test_several_classes_end_with_the_exact_gradient_too() -> None:
