@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import bsfw
 from bsfw.constraints import _certificates
+from bsfw.objectives import linear_model, quadratic
 from bsfw.results import Status
+from bsfw.solver import Solver
 
 N = 60
 
@@ -124,3 +127,48 @@ def test_a_gap_that_is_negative_is_a_failure_and_never_success():
     assert result.status is Status.NUMERICAL_FAILURE
     assert not result.success
     assert not result.gap_exact
+
+
+def cancelling(form, rng):
+    """Data in single precision whose columns are nearly the same: margins and gradients are small differences."""
+    A = (100.0 + rng.standard_normal((400, 12))).astype(np.float32)
+    return sp.csr_array(A) if form == "sparse" else A
+
+
+@pytest.mark.parametrize("intercept", [False, True])
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("kind", [bsfw.Logistic, bsfw.LeastSquares, bsfw.Multinomial])
+def test_gaps_of_data_in_single_precision_hold_for_the_data_as_stored(monkeypatch, kind, form, intercept):
+    """Also where the rows are taken in parts."""
+    monkeypatch.setattr(linear_model, "_BLOCK", 1000)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        A = cancelling(form, rng)
+        y = np.where(rng.random(400) < 0.5, -1.0, 1.0)
+        single = kind(A, y, intercept=intercept, sample_weight=rng.random(400))
+        double = kind(A.astype(np.float64), y, intercept=intercept, sample_weight=single.sample_weight)
+        x = rng.standard_normal(single.shape).astype(np.float32)
+        x -= x.mean(axis=0)
+        solver = Solver(single, bsfw.L1Ball(40.0))
+        gap, wide = solver.exact_gap(solver.init(x)), x.astype(np.float64)
+        g = double.gradient(wide)
+        truth = np.vdot(g, wide) + 40.0 * np.abs(g).max()
+        assert truth - 1e-11 <= gap <= truth + 1e-11 + 1e-12 * np.linalg.norm(g) * 80.0
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("form", ["dense", "sparse", "diagonal"])
+def test_so_do_those_of_quadratics(monkeypatch, form, dtype):
+    monkeypatch.setattr(quadratic, "_ENTRIES", 100)
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        B = rng.standard_normal((30, 30)) + (1j * rng.standard_normal((30, 30)) if dtype == np.complex64 else 0.0)
+        Q = (1e3 * np.eye(30) + B @ B.conj().T).astype(dtype)
+        Q = {"dense": Q, "sparse": sp.csr_array(Q), "diagonal": Q.real.diagonal()}[form]
+        x = (0.1 * B[0]).astype(dtype)
+        whole = Q.astype(np.result_type(dtype, np.float64))
+        b = -(whole @ x if Q.ndim == 2 else whole * x).astype(dtype)  # so that x is nearly the minimiser
+        solver = Solver(bsfw.Quadratic(Q, b), bsfw.L2Ball(3.0))
+        g = (whole @ x if Q.ndim == 2 else whole * x) + b
+        truth = np.vdot(g, x).real + 3.0 * np.linalg.norm(g)
+        assert truth - 1e-11 <= solver.exact_gap(solver.init(x)) <= truth + 1e-11

@@ -118,7 +118,7 @@ class Engine(ABC):
         """
         plan, x = self.plan, state.x
         with plan.objective.counting(state.check_counts):
-            gradient = plan.objective.gradient(x)
+            gradient = plan.objective.precise_gradient(x)
         if not math.isfinite(norm(gradient)):
             return Check(math.nan, math.nan)
         state.check_lmo_calls += 1
@@ -184,7 +184,7 @@ def gap_bound(constraint: Constraint, gradient: Array, x: Array, vertex: Vertex)
     of less than 1e-10 (Higham and Mary, 2019, with lambda = 8); that sum is at most ||gradient|| (||x|| + ||vertex||).
     The gradient itself is taken to be right to eps of its own precision, relative to its norm.
     """
-    own = float(np.finfo(host_dtype(x)).eps)
+    own = float(np.finfo(host_dtype(gradient)).eps)
     if isinstance(x, np.ndarray):
         wide = np.result_type(x, np.float64)
         gradient, x = gradient.astype(wide), x.astype(wide)

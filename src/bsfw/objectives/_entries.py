@@ -97,6 +97,9 @@ class EntryLosses(LinearModel):
     def _gradient(self, x: Any) -> Array:
         return self.combine_rows(self.derivatives(self.margins(x)) / self.dtype.type(self.n_samples))
 
+    def _precise_gradient(self, x: Any) -> Array:
+        return self._gradient(x)  # nothing is summed, and residuals are formed in double precision
+
     def _batch_gradient(self, x: Any, batch: Array) -> Array:
         slopes = self.derivatives(self.margins(x, batch), batch)
         return self.combine_rows(slopes / self.dtype.type(len(batch)), batch)

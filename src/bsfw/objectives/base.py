@@ -174,6 +174,9 @@ class Objective(Refusing, ABC):
     def _gradient(self, x: Array) -> Array:
         raise ValueError(f"{type(self).__name__} has no gradient.")
 
+    def _precise_gradient(self, x: Array) -> Array:
+        return self._gradient(x)
+
     def _batch_gradient(self, x: Array, batch: Array) -> Array:
         raise ValueError(f"{type(self).__name__} has no gradients of batches.")
 
@@ -228,6 +231,14 @@ class Objective(Refusing, ABC):
         self.counts.sample_gradients += self.n_samples or 1
         self.counts.full_gradients += 1
         return self._gradient(x)
+
+    def precise_gradient(self, x: Array) -> Array:
+        """The full gradient as a certificate needs it: in double precision where data and x are in single precision
+        and the objective can, else as `gradient` gives it. Counts as a gradient."""
+        x = self._point(x)
+        self.counts.sample_gradients += self.n_samples or 1
+        self.counts.full_gradients += 1
+        return self._precise_gradient(x)
 
     def batch_gradient(self, x: Array, batch: Array) -> Array:
         """Average of the gradients of f_i, i in `batch`, a NumPy array of distinct indices."""

@@ -20,7 +20,7 @@ from ._spectral import SMALL, largest_magnitude
 from .base import Counts, Line, Objective
 
 _BLOCK = 2**20
-"""Entries of a temporary array in `forward_differences`."""
+"""Entries of a temporary array in `forward_differences` and `precise_gradient`."""
 FEW_ROWS, ROWS_AT_ONCE = 2**16, 2**13
 """Up to so many rows a full pass is one step, beyond that its steps have so many."""
 
@@ -299,14 +299,32 @@ class LinearModel(Objective):
         gradient /= self.n_samples
         return gradient
 
-    def _row_blocks(self) -> Iterator[tuple[slice, Any, Any]]:
+    def _precise_gradient(self, x: Array) -> Array:
+        # Single precision cancels in the margins, and in the sum over the samples. Few rows at a time, since a product
+        # of them with a vector in double precision begins with a copy in double precision.
+        if self.dtype == np.float64:
+            return self._gradient(x)
+        wide, m = np.asarray(x, dtype=np.float64), self.n_samples
+        at_once = max(1, _BLOCK * m // max(1, self.A.size))
+        z = np.concatenate([A @ wide for _, A, _ in self._row_blocks(at_once)])
+        if self.intercept:
+            z += self.best_intercept(z) if self.offset is None else self.offset
+        slopes, gradient = self._slopes(z, None), np.zeros(self.shape)
+        for rows, _, transpose in self._row_blocks(at_once):
+            gradient += transpose @ slopes[rows]
+        gradient /= m
+        return gradient
+
+    def _row_blocks(self, at_once: int | None = None) -> Iterator[tuple[slice, Any, Any]]:
         """The rows of A in parts with their transposes: what a loss makes of their margins on its way stays small."""
         m = self.n_samples
-        if m <= FEW_ROWS:
+        if at_once is None:
+            at_once = m if m <= FEW_ROWS else ROWS_AT_ONCE
+        if at_once >= m:
             yield slice(0, m), self.A, self.A.T
             return
-        for first in range(0, m, ROWS_AT_ONCE):
-            rows = slice(first, min(m, first + ROWS_AT_ONCE))
+        for first in range(0, m, at_once):
+            rows = slice(first, min(m, first + at_once))
             yield rows, *_views(self.A, rows)
 
     def _batch_gradient(self, x: Array, batch: Array) -> Array:

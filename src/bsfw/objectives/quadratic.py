@@ -15,6 +15,8 @@ from .base import Line, Objective
 
 _CHECKED = 2000
 """Up to this dimension all eigenvalues of Q are computed to see whether f is convex (about a second)."""
+_ENTRIES = 2**20
+"""Entries of Q that are copied at once in `precise_gradient`."""
 
 
 class QuadraticLine(Line):
@@ -134,6 +136,21 @@ class Quadratic(Objective):
 
     def _gradient(self, x: Array) -> Array:
         return self._apply(x) + self.b
+
+    def _precise_gradient(self, x: Array) -> Array:
+        wide = np.result_type(self.dtype, np.float64)
+        if self.dtype == wide:
+            return self._gradient(x)
+        flat, size = x.ravel().astype(wide), x.size
+        product: Array
+        if self.Q.ndim < 2:
+            product = self.Q * flat
+        else:  # few rows at a time, which are copied in double precision
+            at_once = max(1, _ENTRIES * size // max(1, self.Q.size))
+            parts = (self.Q[first : first + at_once] for first in range(0, size, at_once))
+            product = np.concatenate([rows @ flat for rows in parts])
+        product = product.reshape(x.shape) + self.b
+        return product
 
     def _hessian_product(self, x: Array, direction: Array) -> Array:
         return self._apply(direction)
