@@ -41,6 +41,7 @@ def minimize(
     decay: str | Decay | Callable[[int], float] = "auto",
     step: str | Step = "auto",
     method: str = "auto",
+    lazy: bool = False,
     end_phase: str | None = None,
     max_iter: int = 1000,
     max_seconds: float | None = None,
@@ -91,6 +92,11 @@ def minimize(
         "blended-pairwise" are classical methods with an active set, which search along their direction and converge
         linearly for a strongly convex f over a polytope; "block-cyclic", "block-random" and "block-gap" move one set
         of a `Product` at a time, and an iteration is a pass over all. All but "boosted" need the exact gradient.
+    lazy : bool
+        Ask the oracle only where no vertex that it gave before promises half of its last exact gap (weak separation on
+        a cache of vertices): for oracles that cost more than gradients. For "boosted", "away", "pairwise" and
+        "blended-pairwise" with the exact gradient. `lmo_calls` counts the oracle, `cached_calls` of the result what the
+        cache answered; gaps are exact in the iterations with a call, and so is the verdict.
     end_phase : {"corrective"}, optional
         For method="boosted" with a stochastic estimator on a linear model: go over to the corrective method, and with
         it to the exact gradient, at a check of the exact gap where the estimator's error has come to dominate the gap
@@ -153,7 +159,7 @@ def minimize(
     solver = Solver(
         objective, constraint, estimator, max_rounds=max_rounds, min_gain=min_gain, decay=decay, step=step,
         horizon=max_iter, shape=None if x0 is None else np.shape(x0), foreign=is_foreign(x0), method=method,
-        end_phase=end_phase,
+        lazy=lazy, end_phase=end_phase,
     )  # fmt: skip
     corrective = solver.plan.method == "corrective"
     if gap_tol is None:
@@ -162,7 +168,7 @@ def minimize(
         record_every = 1 if corrective else max(1, max_iter // 100)
     if gap_every is None and end_phase is not None:
         gap_every = default_gap_every(solver.plan.estimator, objective.n_samples, solver.plan.dimension, max_iter)
-    elif gap_every is None and gap_tol is not None:
+    elif gap_every is None and gap_tol is not None and not lazy:
         gap_every = record_every
     schedule = Schedule(record_every, gap_every, every)
     saver = None

@@ -297,7 +297,8 @@ class ActiveSet(Refusing):
         self.weights = np.insert(self.weights, position, weight)
         return position
 
-    def _remove(self, position: int) -> None:
+    def remove(self, position: int) -> None:
+        """Take out the atom there; the last one of its structure comes in its place. Weights are left as they are."""
         name, row = self._locate(position)
         stack = self._stacks[name]
         del self._places[stack.keys[row]]
@@ -323,7 +324,7 @@ class ActiveSet(Refusing):
         out = np.flatnonzero(_nothing(self.weights))
         lost = float(np.abs(self.weights[out]).sum())
         for position in out[::-1]:  # from the last: what moves into a gap stays
-            self._remove(int(position))
+            self.remove(int(position))
         self.weights /= self.weights.sum()
         return len(out), lost
 

@@ -32,6 +32,7 @@ def choose_method(
     step: str | Step,
     asked: bool,
     foreign: bool = False,
+    lazy: bool = False,
 ) -> Choice:
     """The method for this problem.
 
@@ -43,12 +44,17 @@ def choose_method(
         Whether decay, step or rounds were asked for, which only the boosted method has.
     foreign : bool
         Whether x0 is an array of another kind than NumPy's.
+    lazy : bool
+        Whether known vertices shall stand in for the oracle.
     """
     check_types(objective, constraint, estimator)
     if estimator is not None and not estimator.exact:
         return Choice("boosted", step, "the paper's algorithm, since the gradient is an estimate")
     if asked or not objective.has_gradient:
         return Choice("boosted", step, "the one with such settings")
+    if lazy:
+        method = "blended-pairwise" if constraint.few_atoms else "boosted"
+        return Choice(method, LineSearch(), "lazy steps among the vertices that are known")
     try:
         engine = engine_type(make_plan(objective, constraint, shape=shape, method="corrective"))
     except ValueError:

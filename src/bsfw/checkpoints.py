@@ -48,6 +48,7 @@ def describe(solver: Solver) -> dict[str, Any]:
         "max_rounds": plan.max_rounds,
         "min_gain": plan.min_gain,
         "method": plan.method,
+        "lazy": plan.lazy,
         "end_phase": None if solver.end is None else solver.end.method,
         "shape": list(plan.shape),
     }
@@ -209,6 +210,7 @@ def resume(
         min_gain=settings["min_gain"],
         shape=tuple(settings["shape"]),
         method=settings["method"],
+        lazy=settings.get("lazy", False),
         end_phase=settings["end_phase"],
     )
     switch = None if meta["switch"] is None else Switch(**meta["switch"])

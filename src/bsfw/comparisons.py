@@ -147,7 +147,12 @@ class Comparison:
                 ax.set(xscale="log", yscale="log")
         axes[0, 0].set_ylabel("f(x) less the best found")
         axes[1, 0].set_ylabel("exact gap")
-        figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+        figure.legend(
+            *axes[0, 0].get_legend_handles_labels(),
+            loc="outside upper center",
+            ncols=1 + len(costs) // 2,
+            frameon=False,
+        )
         drawn: Figure = figure
         return drawn
 
@@ -278,7 +283,7 @@ def _run(
     exact = estimator is None or estimator.exact
     if not exact or settings.get("method", "auto") not in ("auto", "corrective"):  # these have a default that fits them
         settings.setdefault("record_every", max(1, settings.get("max_iter", 1000) // (EXACT_ROWS if exact else ROWS)))
-    if objective.has_gradient:
+    if objective.has_gradient and not settings.get("lazy"):  # whose gaps are known where the oracle is asked
         settings.setdefault("gap_every", settings.get("record_every"))
     try:
         result = minimize(objective, constraint, x0=x0, rng=rng, **settings)

@@ -23,6 +23,9 @@ METHODS = ("boosted", "corrective", "away", "pairwise", "blended-pairwise", *CON
 """Ways to choose a direction. All but the first need the exact gradient, and a line search or, by blocks, a short step;
 "corrective" to "blended-pairwise" keep an active set."""
 
+LAZY = ("boosted", "away", "pairwise", "blended-pairwise")
+"""Methods that can be lazy."""
+
 AnyDecay = Decay | Callable[[int], float]
 
 
@@ -48,6 +51,8 @@ class Plan:
         One of `METHODS`.
     why : str
         Method, decay and step in a sentence, and the reason of those that nobody asked for.
+    lazy : bool
+        Whether known vertices stand in for the oracle where they promise enough.
     note : str
         A default that its reader may not have meant, in a sentence; empty if there is none.
     """
@@ -62,6 +67,7 @@ class Plan:
     shape: tuple[int, ...]
     method: str
     why: str
+    lazy: bool = False
     note: str = ""
 
     @property
@@ -98,6 +104,7 @@ def make_plan(
     shape: tuple[int, ...] | None = None,
     method: str = "boosted",
     why: str = "",
+    lazy: bool = False,
 ) -> Plan:
     """The plan of these settings (see `bsfw.Solver`), or one sentence why they do not fit together.
 
@@ -114,6 +121,11 @@ def make_plan(
                 "estimator= out, or use method='boosted' (on a linear model with end_phase='corrective')."
             )
         max_rounds = 1  # one vertex of the oracle an iteration, the rest is up to the active set
+    if lazy and (method not in LAZY or not estimator.exact):
+        what = f"the method is {method!r}" if method not in LAZY else f"the estimator is {type(estimator).__name__}"
+        raise ValueError(
+            f"lazy=True is for the methods {', '.join(LAZY)} with the exact gradient, but {what}; leave lazy out."
+        )
     known = objective.shape or constraint.shape or shape
     if known is None:
         raise ValueError("neither the objective nor the constraint knows the shape of the variable; give x0=.")
@@ -135,7 +147,8 @@ def make_plan(
             "say so with quasar_rho = 1.0."
         )
     reason = f" ({why})" if why else ""
-    why = f"method {method}{reason}; step {why_step}" + (f"; decay {why_decay}." if decays else ".")
+    reason = f"{'lazy ' if lazy else ''}{method}{reason}"
+    why = f"method {reason}; step {why_step}" + (f"; decay {why_decay}." if decays else ".")
     return Plan(
         objective=objective,
         constraint=constraint,
@@ -147,6 +160,7 @@ def make_plan(
         shape=shape,
         method=method,
         why=why,
+        lazy=lazy,
         note=note,
     )
 

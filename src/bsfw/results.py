@@ -120,6 +120,8 @@ class Result(OptimizeResult):
     path_flows : PathFlows
         The paths of each demand and their flows (``path_flows.of(k)``, ``path_flows.by_origin()``), instead of an
         active set: for the method "corrective" with `LinkCosts` over a `PathPolytope`.
+    cached_calls : int
+        Questions that vertices of the cache answered; only in a lazy run.
     multiplier : float
         Of the constraint at x; only for the method "corrective", also as an end phase, on l1 balls and simplices.
     switch : Switch or None

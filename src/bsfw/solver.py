@@ -55,6 +55,8 @@ class Solver(Refusing):
         How directions are chosen: "boosted" as in the paper, or "auto" by `bsfw.auto.choose_method`; all others
         ("corrective", "away", "pairwise", "blended-pairwise", "conjugate", "biconjugate", "block-cyclic",
         "block-random", "block-gap") need the exact gradient.
+    lazy : bool
+        As in `minimize`.
     end_phase : {"corrective"}, optional
         The method with which `run` ends a boosted run with a stochastic estimator: at an exact gap check (`gap_every`
         of the schedule) where `bsfw.phases.reason_to_switch` finds a reason, it goes on from the same x^t with the
@@ -84,16 +86,17 @@ class Solver(Refusing):
         shape: tuple[int, ...] | None = None,
         foreign: bool = False,
         method: str = "boosted",
+        lazy: bool = False,
         end_phase: str | None = None,
         engine: str = "auto",
     ) -> None:
         why = ""
         if method == "auto":
             asked = decay != "auto" or step != "auto" or max_rounds is not None or end_phase is not None
-            method, step, why = choose_method(objective, constraint, estimator, shape, step, asked, foreign)
+            method, step, why = choose_method(objective, constraint, estimator, shape, step, asked, foreign, lazy)
         self.plan = make_plan(
             objective, constraint, estimator, max_rounds=max_rounds, min_gain=min_gain, decay=decay, step=step,
-            horizon=horizon, shape=shape, method=method, why=why,
+            horizon=horizon, shape=shape, method=method, why=why, lazy=lazy,
         )  # fmt: skip
         self._wanted = engine
         first = engine_type(self.plan, engine)

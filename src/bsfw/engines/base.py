@@ -217,9 +217,12 @@ class Offer:
         From a plan to the sentence why it cannot carry it out, or None if it can.
     load : callable
         The class.
+    lazy : bool
+        Whether it carries out lazy plans, and only these.
     """
 
     name: str
     methods: tuple[str, ...]
     refusal: Callable[[Plan], str | None]
     load: Callable[[], type[Engine]]
+    lazy: bool = False
