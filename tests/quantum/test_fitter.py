@@ -5,7 +5,7 @@ import pytest
 
 import bsfw
 from bsfw.quantum import ProcessTomography, StateTomography, fitter, simulate_counts, simulate_state_counts
-from bsfw.quantum.counts import MEASURED, PREPARED, letters
+from bsfw.quantum.counts import MEASURED, PREPARED, PREPARED_SIX, letters
 
 pytest.importorskip("qiskit_experiments", reason="qiskit-experiments is in the extra 'bench'")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -21,7 +21,7 @@ def a_circuit():
     return circuit
 
 
-def measured(experiment, counts, process):
+def measured(experiment, counts, process, alphabet=PREPARED):
     """ExperimentData as a backend would have filled them."""
     from qiskit_experiments.framework import ExperimentData
 
@@ -30,7 +30,7 @@ def measured(experiment, counts, process):
         facts = circuit.metadata
         key = letters(facts["m_idx"], MEASURED, "measurement")
         if process:
-            key = letters(facts["p_idx"], PREPARED, "preparation"), key
+            key = letters(facts["p_idx"], alphabet, "preparation"), key
         rows.append({"counts": counts[key], "metadata": facts, "shots": sum(counts[key].values())})
     data = ExperimentData(experiment=experiment)
     data.add_data(rows)
@@ -120,3 +120,23 @@ def test_the_fitter_takes_six_inputs():
     prepared, settings = (np.array([[row[k]] for row in rows]) for k in (0, 1))
     found, _ = fitter(outcomes, outcomes.sum(axis=(0, 2)), settings, prepared, measured, basis)
     assert process_fidelity(Choi(found), Operator(truth)) > 0.999
+
+
+def test_experiment_data_of_six_inputs_are_read_by_their_basis():
+    """Index 1 is |1> among four inputs and among six; 2 is |+>, but 3 is |r> or |->."""
+    from qiskit import QuantumCircuit
+    from qiskit.quantum_info import Operator
+    from qiskit_experiments.library import ProcessTomography as Experiment
+    from qiskit_experiments.library.tomography.basis import Pauli6PreparationBasis
+
+    circuit = QuantumCircuit(1)
+    circuit.u(0.3, 1.1, -0.4, 0)
+    experiment = Experiment(circuit, preparation_basis=Pauli6PreparationBasis())
+    counts = simulate_counts(Operator(circuit).data, 1000, rng=0, inputs=list(PREPARED_SIX))
+    data = measured(experiment, counts, True, PREPARED_SIX)
+    problem = ProcessTomography.from_counts(data, truth=circuit)
+    assert sorted(problem.design.input_labels) == sorted(PREPARED_SIX)
+    x = bsfw.minimize(problem).x
+    assert problem.fidelity(x) > 0.99
+    found = analysed(experiment, data, fitter=fitter)
+    np.testing.assert_allclose(problem.choi(x).data, found["state"].data, atol=1e-8)
