@@ -16,6 +16,7 @@ from ._files import locked
 from ._refusals import refusing
 from .checkpoints import Saver
 from .constraints.base import Constraint
+from .constraints.from_scipy import as_constraint
 from .decays import Decay
 from .estimators import Estimator
 from .objectives.base import Objective
@@ -65,7 +66,8 @@ def minimize(
     constraint : Constraint, optional
         The set C, e.g. ``bsfw.L1Ball(50.0)``. May be left out where the objective knows its set, as tomography and
         matrix completion do; then its own `x0`, `step` and `callback` stand in for those left out here
-        (``default_settings``).
+        (``default_settings``). SciPy's `Bounds`, `LinearConstraint` or a list of these become a `Box` or a
+        `Polytope`.
     jac : callable, optional
         Gradient of a plain `fun`. Without it only ``estimator=bsfw.ZOJA()`` works. A plain function counts as
         nonconvex; wrap it as ``bsfw.Function(fun, jac, quasar_rho=1.0)`` to say that it is convex.
@@ -143,7 +145,7 @@ def minimize(
     >>> result.gap_exact
     True
     """
-    objective = _as_objective(fun, jac, x0)
+    objective, constraint = _as_objective(fun, jac, x0), as_constraint(constraint)
     if constraint is None:
         constraint = objective.default_constraint()
         if estimator is None:
