@@ -52,9 +52,14 @@ def test_it_is_a_keyboard_interrupt_and_a_second_one_does_not_wait() -> None:
 
 
 def test_a_long_stretch_of_compiled_iterations_is_left_soon() -> None:
-    threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    def press_later(result: Any) -> None:  # called at x^0 only: what comes before may take long, and is not watched
+        threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+
     with pytest.raises(bsfw.Interrupted) as caught:
-        bsfw.minimize(problem(), bsfw.L1Ball(3.0), estimator=bsfw.SAGA(10), max_iter=10**9, record_every=10**9, rng=0)
+        bsfw.minimize(
+            problem(), bsfw.L1Ball(3.0), estimator=bsfw.SAGA(10), max_iter=10**9, record_every=10**9, rng=0,
+            callback=press_later,
+        )  # fmt: skip
     assert 0 < caught.value.result.nit < 10**9
 
 
