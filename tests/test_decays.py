@@ -19,6 +19,8 @@ from bsfw.decays import (
     HeavyBallConvexDecay,
     HeavyBallNonconvexDecay,
     InverseSqrtDecay,
+    LogOpenLoopDecay,
+    OpenLoopDecay,
     PiecewiseDecay,
     QuasarConvexDecay,
     StochasticHorizonDecay,
@@ -36,6 +38,8 @@ ANY_DECAY = st.one_of(
     st.builds(PiecewiseDecay.from_rates, HORIZON, RHO, RHO, RHO),
     st.builds(HeavyBallConvexDecay, RHO),
     st.just(HeavyBallNonconvexDecay()),
+    st.builds(OpenLoopDecay, st.floats(1.0, 50.0)),
+    st.just(LogOpenLoopDecay()),
 )
 
 
@@ -83,6 +87,11 @@ ANY_DECAY = st.one_of(
         (HeavyBallConvexDecay(rho=0.1), 31, 1 / 2),
         (HeavyBallNonconvexDecay(), 0, 2 ** (-3 / 4)),
         (HeavyBallNonconvexDecay(), 14, 1 / 8),
+        (OpenLoopDecay(), 0, 1.0),
+        (OpenLoopDecay(), 12, 1 / 4),
+        (OpenLoopDecay(6.0), 18, 1 / 4),
+        (LogOpenLoopDecay(), 0, 1.0),
+        (LogOpenLoopDecay(), 7, (2 + 3 * np.log(2)) / (9 + 3 * np.log(2))),
     ],
 )
 def test_value_is_the_table_row(decay, t, value):

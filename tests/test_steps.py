@@ -9,7 +9,7 @@ from literal import align, norm
 from scipy.optimize import minimize_scalar
 
 import bsfw
-from bsfw.steps import derivative_zero
+from bsfw.steps import derivative_zero, golden_section
 
 BALL = bsfw.L1Ball(3.0)
 
@@ -268,7 +268,7 @@ def test_deterministic_rules_refuse_noisy_gradients(classification):
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: bsfw.LineSearch("wolfe"), "'exact', 'backtracking' or 'adaptive'"),
+        (lambda: bsfw.LineSearch("wolfe"), "'exact', 'golden-section', 'backtracking', 'adaptive'"),
         (lambda: bsfw.ShortStep(-1.0), "smoothness"),
         (lambda: bsfw.Solver(bsfw.Quadratic(np.eye(2)), BALL, step="long"), "one of paper, image, short, line-search"),
         (
@@ -280,3 +280,21 @@ def test_deterministic_rules_refuse_noisy_gradients(classification):
 def test_bad_rules_give_one_sentence(make, words):
     with pytest.raises(ValueError, match=words):
         make()
+
+
+@pytest.mark.parametrize("largest", [1.0, 0.3, 7.0])
+@pytest.mark.parametrize("zero", [-0.2, 0.13, 0.9, 9.0])
+def test_golden_section_finds_the_minimiser_of_a_convex_function(zero, largest):
+    f = bsfw.Function(lambda x: float(np.cosh(x[0] - zero)), shape=(1,))
+    found = golden_section(f.along(np.zeros(1), np.ones(1)), largest)
+    assert found == pytest.approx(np.clip(zero, 0.0, largest), abs=2e-6 * largest)
+
+
+@pytest.mark.parametrize("method", ["boosted", "pairwise"])
+def test_golden_section_runs_without_derivatives_along_the_line(method, classification):
+    A, y = classification
+    settings = {"method": method, "max_iter": 15, "gap_tol": 0.0, "x0": np.zeros(12)}
+    by_values = bsfw.minimize(bsfw.Logistic(A, y), BALL, step=bsfw.LineSearch("golden-section"), **settings)
+    exact = bsfw.minimize(bsfw.Logistic(A, y), BALL, step=bsfw.LineSearch(), **settings)
+    assert by_values.njev == 15 < exact.njev
+    assert by_values.fun == pytest.approx(exact.fun, abs=1e-3)

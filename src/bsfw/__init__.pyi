@@ -54,6 +54,8 @@ from .decays import DeterministicHorizonDecay as DeterministicHorizonDecay
 from .decays import HeavyBallConvexDecay as HeavyBallConvexDecay
 from .decays import HeavyBallNonconvexDecay as HeavyBallNonconvexDecay
 from .decays import InverseSqrtDecay as InverseSqrtDecay
+from .decays import LogOpenLoopDecay as LogOpenLoopDecay
+from .decays import OpenLoopDecay as OpenLoopDecay
 from .decays import PiecewiseDecay as PiecewiseDecay
 from .decays import QuasarConvexDecay as QuasarConvexDecay
 from .decays import StochasticHorizonDecay as StochasticHorizonDecay

@@ -205,6 +205,42 @@ class HeavyBallNonconvexDecay(Decay):
         return (t + 2) ** -0.75
 
 
+@dataclass(frozen=True)
+class OpenLoopDecay(Decay):
+    """eta_t = power/(t+power): exact gradient, convex f; any time. Not the paper's, whose Thm det_quasar has power 2.
+
+    A larger power can be faster where f grows away from its minimiser (Wirth, Kerdreux and Pokutta, 2023, Acceleration
+    of Frank-Wolfe algorithms with open-loop step-sizes, AISTATS).
+
+    Parameters
+    ----------
+    power : float
+        l, at least 1.
+    """
+
+    power: float = 4.0
+
+    def __post_init__(self) -> None:
+        if not positive(self.power, "power") >= 1.0:
+            raise ValueError(f"power (l of l / (t + l)) must be at least 1, got {self.power!r}.")
+        self._store("power", float(self.power))
+
+    def unclipped(self, t: Any) -> Any:
+        return self.power / (t + self.power)
+
+
+@dataclass(frozen=True)
+class LogOpenLoopDecay(Decay):
+    """eta_t = l/(t+l) with l = 2 + log(t+1), which grows on its own: exact gradient, convex f; any time.
+
+    Not of the paper, whose Thm det_quasar has l = 2; the agnostic rule of FrankWolfe.jl.
+    """
+
+    def unclipped(self, t: Any) -> Any:
+        power = 2.0 + np.log1p(t)
+        return power / (t + power)
+
+
 DECAYS: dict[str, type[Decay]] = {
     "quasar-convex": QuasarConvexDecay,
     "inverse-sqrt": InverseSqrtDecay,
@@ -214,6 +250,8 @@ DECAYS: dict[str, type[Decay]] = {
     "piecewise": PiecewiseDecay,
     "heavy-ball-convex": HeavyBallConvexDecay,
     "heavy-ball-nonconvex": HeavyBallNonconvexDecay,
+    "open-loop": OpenLoopDecay,
+    "log-open-loop": LogOpenLoopDecay,
 }
 
 # family of the estimator -> default for a quasar-convex f, default for any other f
@@ -293,6 +331,7 @@ def choose_decay(
         "horizon": horizon,
         "nu": anytime_nu(rho1, rho2),
         "d": piecewise_d(rho1, rho2),
+        "power": OpenLoopDecay.power,
     }
     wanted = [field.name for field in fields(DECAYS[name])]
     if "horizon" in wanted and horizon is None:

@@ -181,6 +181,10 @@ class ShortStep(Step):
         return Move(1.0, False, _short(direction.gap, L, direction.vertex_distance))
 
 
+KINDS = ("exact", "golden-section", "backtracking", "adaptive")
+"""Of line searches."""
+
+
 @dataclass(frozen=True)
 class LineSearch(Step):
     """The step that decreases f along the direction, by searching. Ignores the decay.
@@ -193,9 +197,10 @@ class LineSearch(Step):
 
     Parameters
     ----------
-    kind : {"exact", "backtracking", "adaptive"}
-        "exact" finds a zero of the derivative on [0, 1] (the minimiser if f is convex); "backtracking" halves from 1
-        until Armijo's condition holds; "adaptive" estimates the smoothness on the way (Pedregosa et al., 2020), and is
+    kind : {"exact", "golden-section", "backtracking", "adaptive"}
+        "exact" finds a zero of the derivative on [0, 1] (the minimiser if f is convex), by Brent's safeguarded secant
+        steps; "golden-section" finds the minimiser by values alone, to 1e-6 of the segment; "backtracking" halves
+        from 1 until Armijo's condition holds; "adaptive" estimates the smoothness on the way (Pedregosa et al., 2020), and is
         there for the methods with an active set.
     """
 
@@ -203,8 +208,8 @@ class LineSearch(Step):
     kind: str = "exact"
 
     def __post_init__(self) -> None:
-        if self.kind not in ("exact", "backtracking", "adaptive"):
-            raise ValueError(f"kind must be 'exact', 'backtracking' or 'adaptive', got {self.kind!r}.")
+        if self.kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
 
     def __call__(self, objective: Objective, x: Array, direction: Direction, eta: float) -> Move:
         return self.search(
@@ -233,6 +238,8 @@ class LineSearch(Step):
     def _search(self, line: Line, slope: float) -> float:
         if slope >= 0:  # at a stationary point up to rounding
             return 0.0
+        if self.kind == "golden-section":
+            return golden_section(line)
         if self.kind != "exact":
             return _armijo(line, slope)
         known = line.minimiser()
@@ -259,6 +266,24 @@ def derivative_zero(line: Line, slope: float, largest: float = 1.0, low: float =
         return math.inf if math.isnan(found) else found
 
     return float(brentq(derivative, low, largest, xtol=1e-14 * min(largest, 1.0), rtol=1e-12, maxiter=500))
+
+
+def golden_section(line: Line, largest: float = 1.0) -> float:
+    """The minimiser of a unimodal f on [0, largest] to 1e-6 of it, by some thirty values; of any f no worse than the
+    ends."""
+    ratio, low, high = (math.sqrt(5.0) - 1.0) / 2.0, 0.0, largest
+    tried = {gamma: line.value(gamma) for gamma in (low, high, high - ratio * high, ratio * high)}
+    left, right = high - ratio * high, ratio * high
+    while high - low > 1e-6 * largest:
+        if tried[left] <= tried[right]:
+            high, right = right, left
+            left = high - ratio * (high - low)
+            tried[left] = line.value(left)
+        else:
+            low, left = left, right
+            right = low + ratio * (high - low)
+            tried[right] = line.value(right)
+    return min(tried, key=lambda gamma: math.inf if math.isnan(tried[gamma]) else tried[gamma])
 
 
 def _armijo(line: Line, slope: float) -> float:

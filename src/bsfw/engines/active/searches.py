@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...objectives.base import Line
-from ...steps import derivative_zero
+from ...steps import derivative_zero, golden_section
 
 SMALLEST = 1e-18
 """A trial so much shorter than the largest step cannot be told from none."""
@@ -44,6 +44,15 @@ class Exact(Search):
     def _search(self, line: Line, slope: float, squared: float, largest: float) -> float:
         known = line.zero(largest)
         return derivative_zero(line, slope, largest) if known is None else known
+
+
+class GoldenSection(Search):
+    """The minimiser of a unimodal f by values alone."""
+
+    name = "golden-section"
+
+    def _search(self, line: Line, slope: float, squared: float, largest: float) -> float:
+        return golden_section(line, largest)
 
 
 class _Decrease:
@@ -117,5 +126,5 @@ class Adaptive(Search):
         return gamma
 
 
-SEARCHES: dict[str, type[Search]] = {kind.name: kind for kind in (Exact, Backtracking, Adaptive)}
+SEARCHES: dict[str, type[Search]] = {kind.name: kind for kind in (Exact, GoldenSection, Backtracking, Adaptive)}
 """By name."""
