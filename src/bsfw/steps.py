@@ -200,8 +200,8 @@ class LineSearch(Step):
     kind : {"exact", "golden-section", "backtracking", "adaptive"}
         "exact" finds a zero of the derivative on [0, 1] (the minimiser if f is convex), by Brent's safeguarded secant
         steps; "golden-section" finds the minimiser by values alone, to 1e-6 of the segment; "backtracking" halves
-        from 1 until Armijo's condition holds; "adaptive" estimates the smoothness on the way (Pedregosa et al., 2020), and is
-        there for the methods with an active set.
+        from 1 until Armijo's condition holds; "adaptive" estimates the smoothness on the way (Pedregosa et al., 2020),
+        and is there for the methods with an active set.
     """
 
     name: ClassVar[str] = "line-search"
