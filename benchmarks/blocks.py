@@ -112,7 +112,7 @@ def large(folder: Path, rows: int, features: int) -> None:
         )
     began, used, passes, rounds, read = time.perf_counter(), cpu(), blocks.passes, blocks.rounds, blocks.bytes
     with Peak() as peak:
-        result = bsfw.minimize(f, bsfw.L1Ball(100.0), gap_tol=1e-8, verbose=True)
+        result = bsfw.minimize(f, bsfw.L1Ball(5.0), gap_tol=1e-8, verbose=True)
     print(
         f"{result.status.name}: f {result.fun:.12g}, gap {result.gap:.2g}, {np.count_nonzero(result.x)} nonzeros, "
         f"{result.nit} iterations, {blocks.passes - passes} full passes, {blocks.rounds - rounds} rounds, "
