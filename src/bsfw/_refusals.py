@@ -168,11 +168,17 @@ def _is_a(value: Any, kind: str, names: dict[str, Any]) -> bool:
     for part in head.split("."):
         known = names.get(part, known.get(part)) if isinstance(known, dict) else getattr(known, part, None)
     known = typing.get_origin(known) or known
-    if known is not Any and isinstance(known, type):  # Any is a class since Python 3.11
-        return isinstance(value, known)
-    if known is None and head.isidentifier():  # imported for type checkers only
-        return any(base.__name__ == head for base in type(value).__mro__)
-    return True
+    if known is Any:  # a class since Python 3.11
+        return True
+    if known is None:  # imported for type checkers only
+        known = _class_named(head)
+    return known is None or not isinstance(known, type) or isinstance(value, known)
+
+
+def _class_named(name: str) -> type | None:
+    """The class of ours of that name, if it is loaded; None for what is no class, such as a union."""
+    found = (vars(module).get(name) for key, module in list(sys.modules.items()) if key.startswith("bsfw."))
+    return next((known for known in found if isinstance(known, type)), None)
 
 
 def _is_number(value: Any, kind: str) -> bool:

@@ -13,6 +13,7 @@ from ._arrays import Array
 from ._extras import extra
 from ._minimize import minimize
 from ._progress import ProgressLine
+from ._refusals import Refusing, refusing
 from .constraints.base import Constraint
 from .objectives.base import Objective
 from .results import Result
@@ -32,7 +33,7 @@ GRID = 300
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Refusing):
     """What `compare` found: prints as a table.
 
     Attributes
@@ -186,6 +187,7 @@ def _median(curves: list[tuple[Array, Array]]) -> tuple[Array, Array]:
     return grid, np.exp(np.median(each, axis=0))
 
 
+@refusing
 def compare(
     problem: Objective | tuple[Objective, Constraint],
     methods: Mapping[str, Mapping[str, Any]] | Iterable[str],

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import positive
+from ._refusals import refusing
 from .blocks.base import FAN, Blocks, Task, add, run
 from .blocks.block import Block, Description, block_of
 from .blocks.sources import table_piece
@@ -27,6 +28,8 @@ try:
     from distributed.comm.core import CommClosedError
 except ImportError as error:
     raise ImportError("bsfw.dask needs dask.distributed: pip install 'bsfw[dask]'", name=error.name) from None
+
+__all__ = ["Dask", "from_array", "from_dataframe", "open_blocks"]
 
 PATIENCE = 60.0
 """Seconds without a sign of life after which a worker is given up, and without any worker after which a run is."""
@@ -235,6 +238,7 @@ def _size(value: Any) -> int:
 # What a user calls.
 
 
+@refusing
 def open_blocks(folder: Any, *, client: Client | None = None, patience: float = PATIENCE, verify: bool = False) -> Dask:
     """The blocks in a folder that `bsfw.blocks.write` made, on a cluster whose workers all see it.
 
@@ -269,6 +273,7 @@ def open_blocks(folder: Any, *, client: Client | None = None, patience: float = 
     )  # fmt: skip
 
 
+@refusing
 def from_dataframe(
     frame: Any, *, label: str, weight: str | None = None, client: Client | None = None, patience: float = PATIENCE
 ) -> Dask:
@@ -304,6 +309,7 @@ def from_dataframe(
     return _computed(parts, client, names, patience)
 
 
+@refusing
 def from_array(
     X: Any, y: Any, *, sample_weight: Any = None, client: Client | None = None, patience: float = PATIENCE
 ) -> Dask:

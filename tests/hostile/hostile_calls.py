@@ -7,6 +7,7 @@ to give. A parameter without a recipe gets hostile values only.
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import os
 import pickle
@@ -19,9 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 from hostile_values import HOSTILE, PATHS
 
 import bsfw
+from bsfw.quantum.counts import read
 from bsfw.quantum.measurements import Design
 
 M, N = 8, 4
@@ -45,6 +48,8 @@ def surface() -> dict[str, tuple[Any, str | None]]:
     """Every public class, method and function by its name: the class or function, and the name of the method."""
     found: dict[str, tuple[Any, str | None]] = {}
     things = [(name, getattr(bsfw, name)) for name in sorted(bsfw.__all__)]
+    if importlib.util.find_spec("distributed"):
+        things.append(("dask", importlib.import_module("bsfw.dask")))
     for name, module in [pair for pair in things if isinstance(pair[1], types.ModuleType)]:
         things += [(f"{name}.{inner}", thing) for inner, thing in _public(module)]
     seen: set[int] = set()
@@ -124,6 +129,33 @@ def _memory(owner: str) -> Any:
 
 def _solver() -> Any:
     return bsfw.Solver(bsfw.Quadratic(np.eye(N), np.ones(N)), bsfw.L2Ball(1.0))
+
+
+def _blocks() -> Any:
+    return bsfw.blocks.from_arrays(_data(), _signs(), threads=1)
+
+
+def _record() -> Any:
+    return read({setting: {"0": 5, "1": 3} for setting in "XYZ"}, process=False)
+
+
+def _blocks_folder() -> str:
+    folder = os.path.join(tempfile.mkdtemp(dir="."), "blocks")
+    bsfw.blocks.write(folder, _data(), _signs())
+    return folder
+
+
+def _columns(block: Any) -> float:
+    return float(block.n)
+
+
+def _fitted(name: str, made: Any) -> Any:
+    """An estimator of scikit-learn's kind, fitted."""
+    if name == "sklearn.RatingRegressor":
+        return made.fit(np.array([[0, 1], [1, 2], [2, 0]]), np.array([1.0, -1.0, 2.0]))
+    if name.endswith("CV"):
+        made.set_params(cv=2)
+    return made.fit(_data(), _signs())
 
 
 def _frequencies() -> Any:
@@ -234,10 +266,28 @@ RECIPES: dict[str, Recipe] = {
     "quantum.ProcessTomography.smoothness.radius": lambda _: 2.0,
     "quantum.process_fidelity.truth": lambda _: np.eye(2, dtype=complex).reshape(4, 1),
     "quantum.ProcessTomography.U": lambda _: np.ones((4, 1), dtype=complex),
+    "quantum.ProcessTomography.shots": lambda _: None,
+    "blocks.write.folder": lambda _: tempfile.mkdtemp(dir="."),
+    "blocks.open_blocks.folder": lambda _: _blocks_folder(),
+    "blocks.SparseBlock.of.A": lambda _: sp.csr_array(_data()),
+    "blocks.Local.task": lambda _: _columns,
+    "blocks.Local.sources": lambda _: [bsfw.blocks.DenseBlock.of(_data(), _signs())],
+    "blocks.SparseBlock.n": lambda _: N,
+    "blocks.SparseBlock.columns": lambda _: np.array([0, 2], dtype=np.int32),
+    "blocks.SparseBlock.starts": lambda _: np.array([0, 1, 3]),
+    "blocks.SparseBlock.rows": lambda _: np.array([1, 0, 7], dtype=np.int32),
+    "blocks.SparseBlock.data": lambda _: np.ones(3),
+    "blocks.DenseBlock.by_columns": lambda _: _data().T.copy(),
+    "blocks.SparseBlock.times.x": lambda _: np.ones(1),
+    "blocks.DenseBlock.times.x": lambda _: np.ones(1),
+    "sklearn.RatingRegressor.X": lambda _: np.array([[0, 1], [1, 2], [2, 0]]),
+    "sklearn.RatingRegressor.y": lambda _: np.array([1.0, -1.0, 2.0]),
     "resume.path": lambda _: _checkpoint(),
     "resume.objective": lambda _: bsfw.Quadratic(np.eye(N)),
     "resume.constraint": lambda _: bsfw.L2Ball(1.0),
     "minimize.fun": lambda _: bsfw.Quadratic(np.eye(N), np.ones(N)),
+    "quantum.StateTomography.x": lambda _: np.eye(2, 1, dtype=complex),
+    "sklearn.FrankWolfeClassifierCV.cv": lambda _: 2,
     "minimize.jac": lambda _: None,
     "minimize.checkpoint": lambda _: _target(),
     "minimize.step": lambda _: "auto",
@@ -361,6 +411,10 @@ RECIPES: dict[str, Recipe] = {
     "radii": lambda _: [1.0, 2.0],
     "radius": lambda _: 2.0,
     "rank": lambda _: 1,
+    "record": lambda _: _record(),
+    "problem": lambda _: bsfw.quantum.ProcessTomography.from_counts(
+        bsfw.quantum.simulate_counts(np.eye(2), 50, 0)
+    ),
     "record_every": lambda _: 1,
     "reduction": lambda _: "mean",
     "rho": lambda _: 1.0,
@@ -405,12 +459,19 @@ RECIPES: dict[str, Recipe] = {
     "x": _point,
     "x0": _point,
     "x_previous": _point,
+    "X": lambda _: _data(),
+    "data": lambda _: _data(),
+    "features": lambda _: np.array([1]),
+    "folder": lambda _: tempfile.mkdtemp(dir="."),
+    "slopes": lambda _: np.ones(M),
     "y": lambda _: _signs(),
     "z": lambda _: np.zeros(M),
 }  # fmt: skip
 PATH_NAMES = {"path", "checkpoint", "source"}
 FILES = {"path", "checkpoint"}
 """Recipes that write a file of its own for each call."""
+NEEDED = {"y", "constraint"}
+"""Have a default for the sake of some kinds of data or objectives only."""
 RUNS = {"minimize", "resume", "radius_path", "choose_radius", "completion_path", "Solver.run"}
 """They go on for as long as they are told to: a huge max_iter is no fault of theirs."""
 BOUNDS = ("max_iter", "max_seconds")
@@ -449,7 +510,8 @@ def instance(name: str, cls: Any) -> Any:
         made = bsfw.ActiveSet((N,))
         made.add(_vertex(""), 1.0)
         return made
-    return cls(**valid(name, cls, required_only=True))
+    made = cls(**valid(name, cls, required_only=True))
+    return _fitted(name, made) if name.startswith("sklearn.") else made
 
 
 def valid(name: str, callee: Any, required_only: bool) -> dict[str, Any]:
@@ -458,7 +520,7 @@ def valid(name: str, callee: Any, required_only: bool) -> dict[str, Any]:
     arguments: dict[str, Any] = {}
     for parameter in _parameters(callee) or []:
         made = recipe(name, parameter.name)
-        if parameter.default is inspect.Parameter.empty:
+        if parameter.default is inspect.Parameter.empty or parameter.name in NEEDED:
             arguments[parameter.name] = None if made is None else made(owner)
         elif made is not None and not required_only:
             arguments[parameter.name] = made(owner)

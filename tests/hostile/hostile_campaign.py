@@ -122,12 +122,16 @@ def campaign(
     seconds: float = math.inf,
     state: Path | None = None,
     block: int = 2000,
+    sandboxes: Sequence[Sandbox] = (),
 ) -> Summary:
-    """Go on with `summary` up to so many cases, or so many seconds; after each block it is written to `state`."""
+    """Go on with `summary` up to so many cases, or so many seconds; after each block it is written to `state`.
+
+    In the `sandboxes`, or in as many new ones as `jobs`.
+    """
     describe = importlib.import_module(source).describe
     started, before, environment = time.monotonic(), summary.seconds, environment or {}
     with ExitStack() as stack:
-        sandboxes = [
+        sandboxes = sandboxes or [
             stack.enter_context(Sandbox(SECONDS, modules=(source,), environment=ENVIRONMENT | environment))
             for _ in range(jobs)
         ]

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
 import bsfw
 
@@ -48,6 +49,14 @@ def _samples(kind: str, folder: Path) -> list[bytes]:
         return [_SPECIFICATION]
     if kind == "manifest":
         return [_MANIFEST]
+    if kind == "network":
+        return [_NETWORK]
+    if kind == "table":
+        return [b"a,b,y\n1,2.5,1\n3,4e-2,-1\n"]
+    if kind == "counts":
+        return [json.dumps({"X": {"0": 5, "1": 3}, "Y": {"0": 4, "1": 4}, "Z": {"0": 8}}).encode()]
+    if kind in BLOCKS:
+        return [path.read_bytes() for path in _blocks(folder).rglob(BLOCKS[kind])]
     path = folder / "run.npz"
     if kind == "trace":
         _result().trace.save(path)
@@ -58,6 +67,12 @@ def _samples(kind: str, folder: Path) -> list[bytes]:
     return [_checkpoint(method, folder / f"{k}.npz") for k, method in enumerate(METHODS)]
 
 
+BLOCKS = {
+    "blocks": "manifest.json", "block columns": "columns.npy", "block starts": "starts.npy", "block rows": "rows.npy",
+    "block labels": "y.npy",
+}  # fmt: skip
+"""The files of a folder of blocks."""
+MOST_COLUMNS = 10**6
 METHODS: list[dict[str, Any]] = [dict(method="boosted"), dict(method="away"), dict(estimator=bsfw.JAGUAR())]
 """Of the runs whose checkpoints are damaged."""
 
@@ -73,6 +88,25 @@ objective = "logistic"
 set = "l1"
 radius = 50
 """
+_NETWORK = b"""<NUMBER OF ZONES> 2
+<NUMBER OF NODES> 4
+<FIRST THRU NODE> 3
+<NUMBER OF LINKS> 2
+<END OF METADATA>
+~ init term capacity length fft b power speed toll type ;
+ 1 3 10 1.5 2 0.15 4 30 7 1 ;
+ 3 2 10 1 2 0.15 4 30 0 1 ;
+%%
+<NUMBER OF ZONES> 2
+<END OF METADATA>
+Origin 1
+ 1 : 3.0;  2 : 9.5 ;
+%%
+From To Volume Cost
+1 3 5 0
+3 2 5 0
+"""
+"""Links, trips and flows, parted by %%."""
 _MANIFEST = json.dumps(
     {
         "name": "manifest", "title": "t", "view": "convergence", "reference": "", "claim": "",
@@ -99,6 +133,12 @@ def _checkpoint(options: dict[str, Any], path: Path) -> bytes:
     return path.read_bytes()
 
 
+def _blocks(folder: Path) -> Path:
+    A = np.arange(32.0).reshape(8, 4) % 3
+    bsfw.blocks.write(folder / "blocks", sp.csr_array(A), np.arange(8) % 2)
+    return folder / "blocks"
+
+
 def damaged(kind: str, number: int) -> bytes:
     """The bytes of case `number`."""
     rng = random.Random(f"{kind} {number}")
@@ -107,7 +147,9 @@ def damaged(kind: str, number: int) -> bytes:
         return rng.randbytes(rng.randrange(200))
     if kind in ("trace", "model", "checkpoint") and rng.random() < 0.8:
         return _edited_archive(bytes(content), rng)
-    if kind == "manifest" and rng.random() < 0.7:
+    if kind.startswith("block ") and rng.random() < 0.7:
+        return _edited_file(bytes(content), rng)
+    if kind in ("manifest", "blocks", "counts") and rng.random() < 0.7:
         return json.dumps(_edited(json.loads(content), rng)).encode()
     for _ in range(rng.choice((1, 1, 2, 5))):
         place = rng.randrange(len(content) + 1)
@@ -154,6 +196,13 @@ def _edited_archive(content: bytes, rng: random.Random) -> bytes:
             del arrays[name]
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def _edited_file(content: bytes, rng: random.Random) -> bytes:
+    """An .npy file that is sound, of an array that is not."""
+    buffer = io.BytesIO()
+    np.save(buffer, _edited_array(np.load(io.BytesIO(content)), rng))
     return buffer.getvalue()
 
 
@@ -224,11 +273,41 @@ def _manifest(path: Path) -> None:
     read_manifest(path)
 
 
+def _network(content: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for part, text in zip(("net", "trips", "flow"), content.split(b"%%\n"), strict=False):
+            Path(folder, f"toy_{part}.tntp").write_bytes(text)
+        bsfw.datasets.read_tntp(Path(folder, "toy"))
+
+
+def _counts(content: bytes) -> None:
+    bsfw.quantum.StateTomography.from_counts(json.loads(content))
+
+
+def _use_blocks(kind: str) -> Callable[[bytes], None]:
+    """Put the content in place of a file of a sound folder, and use the blocks: indices go into compiled code."""
+
+    def parse(content: bytes) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            made = _blocks(Path(folder))
+            for path in made.rglob(BLOCKS[kind]):
+                path.write_bytes(content)
+            objective = bsfw.Logistic(bsfw.blocks.open_blocks(made, threads=1))
+            if objective.shape[0] <= MOST_COLUMNS:  # of more, x alone takes what it takes
+                objective.gradient(np.full(objective.shape, 0.5))
+
+    return parse
+
+
 PARSERS: dict[str, Callable[[bytes], Any]] = {
     "libsvm": lambda content: bsfw.datasets.read_libsvm(content),
     "ratings": _ratings,
     "specification": _at_a_path("own.toml", _specification),
     "manifest": _at_a_path("manifest.json", _manifest),
+    "network": _network,
+    "table": _at_a_path("a.csv", bsfw.datasets.read_table),
+    "counts": _counts,
+    **{kind: _use_blocks(kind) for kind in BLOCKS},
     "trace": _at_a_path("a.npz", bsfw.Trace.load),
     "model": _at_a_path("a.npz", bsfw.load_model),
     "checkpoint": _at_a_path("a.npz", _resume),

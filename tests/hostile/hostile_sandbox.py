@@ -85,6 +85,7 @@ class Sandbox:
         self.environment = environment or {}
         self.starts = 0
         self._server: subprocess.Popen[bytes] | None = None
+        self._fork: int | None = None
         self._unread = b""
 
     def __enter__(self) -> Sandbox:
@@ -102,9 +103,10 @@ class Sandbox:
             self._server.wait()
             for stream in (self._server.stdin, self._server.stdout):
                 assert stream is not None
-                stream.close()
+                with contextlib.suppress(BrokenPipeError):  # of a call that was not read any more
+                    stream.close()
             self._errors.close()
-            self._server = None
+            self._server = self._fork = None
 
     def call(self, target: str, *arguments: Any, unlimited: bool = False) -> Outcome:
         """Call the function `target`, "module:function", and say what became of it.
@@ -145,9 +147,13 @@ class Sandbox:
             env={**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(paths), **self.environment},
         )
         try:
-            self._answer(600.0)
-        except RuntimeError:
-            raise RuntimeError(f"the sandbox did not start: {self._said()}") from None
+            ready = self._answer(600.0)
+            said = self._said()
+        except RuntimeError as error:
+            ready, said = None, str(error)
+        if ready is None:
+            self.close()
+            raise RuntimeError(f"the sandbox did not start: {said}")
 
     def _answer(self, seconds: float) -> dict[str, Any] | None:
         """The next answer, None if there is none for so long. What a new fork says of itself is noted on the way."""
@@ -171,8 +177,9 @@ class Sandbox:
                 return fields
 
     def _kill_fork(self) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(self._fork, signal.SIGKILL)
+        if self._fork is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self._fork, signal.SIGKILL)
 
     def _said(self) -> str:
         """The end of what was printed to stderr."""

@@ -72,8 +72,6 @@ def main() -> None:
 
 def serve(answers: TextIO, megabytes: int, answer: dict[str, Any]) -> NoReturn:
     """In the fork: answer the calls, until there are no more or so many were made."""
-    with open("/proc/self/statm") as file:
-        used = int(file.read().split()[0]) * resource.getpagesize()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers.write(json.dumps({**answer, "process": os.getpid()}) + "\n")
     for _ in range(RENEW):
@@ -81,10 +79,16 @@ def serve(answers: TextIO, megabytes: int, answer: dict[str, Any]) -> NoReturn:
         if not line:
             os._exit(FINISHED)
         target, arguments, unlimited = json.loads(line)
-        limit = resource.RLIM_INFINITY if unlimited else used + megabytes * 2**20
+        limit = resource.RLIM_INFINITY if unlimited else reserved() + megabytes * 2**20
         resource.setrlimit(resource.RLIMIT_AS, (limit, resource.RLIM_INFINITY))
         answers.write(json.dumps(outcome_of(target, arguments)) + "\n")
     os._exit(RENEWED)
+
+
+def reserved() -> int:
+    """Bytes of address space by now: what calls without a limit leave behind is not for the next one to pay."""
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[0]) * resource.getpagesize()
 
 
 def read_line() -> bytes:

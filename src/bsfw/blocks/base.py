@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, digest
+from .._refusals import Refusing
 from .._threads import one_blas_thread
 from .block import Block, Description
 
@@ -20,7 +21,7 @@ Task = Callable[..., Any]
 """A function of a module, ``task(item, *small)``, deterministic, which changes nothing."""
 
 
-class Blocks(ABC):
+class Blocks(Refusing, ABC):
     """Items in a fixed order, one for each block, wherever they are.
 
     Every number comes from one task on one item, and sums are made in a fixed tree: neighbours in the order of the

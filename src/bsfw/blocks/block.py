@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._arrays import Array
+from .._refusals import Refusing, refusing
 from .._sparse import canonical
-from ..kernels import columns as kernels
 
 MOST_LABELS = 1000
 """Distinct labels up to which they are listed: of more, only the smallest and the largest are known."""
@@ -63,7 +63,7 @@ class Description:
     weight: float | None
 
 
-class Item:
+class Item(Refusing):
     """What tasks are given: a block, or what was derived from one.
 
     Attributes
@@ -258,12 +258,16 @@ class SparseBlock(Block):
         return places
 
     def times(self, features: Array, x: Array) -> Array:
+        from ..kernels import columns as kernels
+
         out = np.zeros((self.m, *x.shape[1:]))
         add = kernels.add_columns if x.ndim == 1 else kernels.add_columns_many
         add(self._places(features), self.starts, self.rows, self.data, np.ascontiguousarray(x, dtype=np.float64), out)
         return out
 
     def sums(self, slopes: Array) -> Array:
+        from ..kernels import columns as kernels
+
         prefetch(self.data, self.rows)
         self.touched += self.data.nbytes + self.rows.nbytes
         out = np.zeros((self.n, *slopes.shape[1:]))
@@ -272,6 +276,8 @@ class SparseBlock(Block):
         return out
 
     def pick(self, features: Array) -> Rows:
+        from ..kernels import columns as kernels
+
         places, indptr = self._places(features), np.zeros(self.m + 1, dtype=np.int64)
         kernels.count_rows(places, self.starts, self.rows, indptr)
         np.cumsum(indptr, out=indptr)
@@ -338,6 +344,8 @@ class DenseBlock(Block):
         return out
 
     def sums(self, slopes: Array) -> Array:
+        from ..kernels import columns as kernels
+
         prefetch(self.by_columns)
         self.touched += self.by_columns.nbytes
         out = np.empty((self.n, *slopes.shape[1:]))
@@ -364,6 +372,7 @@ class DenseBlock(Block):
         return row, column
 
 
+@refusing
 def block_of(A: Any, y: Any, w: Any = None) -> Block:
     """A block from a sparse matrix or an array of some rows, with their labels and weights; checked but for NaN."""
     sparse = hasattr(A, "tocsr") or hasattr(A, "tocsc")

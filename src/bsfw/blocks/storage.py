@@ -18,6 +18,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._files import atomic_write, damage
+from .._refusals import refusing
 from .block import Block, DenseBlock, Description, Item, SparseBlock
 from .local import Local
 
@@ -74,11 +75,12 @@ def _mapped(path: Path) -> Array:
         made: Array = np.load(path, mmap_mode="r" if os.stat(path).st_size > _SMALL else None, allow_pickle=False)
     except FileNotFoundError:
         raise FileNotFoundError(f"{path} is missing: the folder was moved, or not copied whole.") from None
-    except (ValueError, OSError, EOFError) as error:
+    except Exception as error:  # a damaged header raises nearly anything
         raise damage(error, f"{path} is damaged; write the blocks again") from None
     return made
 
 
+@refusing
 def open_blocks(
     folder: str | os.PathLike[str], *, threads: int | None = None, budget: float | None = None, verify: bool = False
 ) -> Local:

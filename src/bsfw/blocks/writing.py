@@ -11,6 +11,7 @@ import numpy as np
 
 from .._arrays import positive_int
 from .._files import locked
+from .._refusals import refusing
 from .block import Block, SparseBlock, block_of
 from .local import Local
 from .sources import Piece, source_of
@@ -19,6 +20,7 @@ from .storage import MANIFEST, open_blocks, read_manifest, write_block, write_ma
 ROWS = 500_000
 
 
+@refusing
 def write(
     folder: str | os.PathLike[str],
     data: Any,
@@ -95,6 +97,7 @@ def write(
     return open_blocks(folder)
 
 
+@refusing
 def from_arrays(
     A: Any,
     y: Any,

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bsfw._arrays import positive
-from bsfw._refusals import refusing
+from bsfw._refusals import Refusing, refusing
 from bsfw.constraints.flows import PathPolytope
 from bsfw.datasets.archives import decompress, read_file
 from bsfw.objectives.link_costs import LinkCosts
@@ -37,7 +37,7 @@ _LEAST_COLUMNS = 7
 
 
 @dataclass(frozen=True, eq=False)
-class Network:
+class Network(Refusing):
     """A road network with its demands, as `read_tntp` reads it. Nodes are numbered from 0, one less than in the files.
 
     Attributes

@@ -42,7 +42,8 @@ def jit(**options: Any) -> Decorator:
     def decorate(function: Callable[..., Any]) -> Any:
         try:
             made = numba.njit(cache=True, nogil=True, **options)(function)
-            _key_by_source(made._cache)
+            if made is not function:  # NUMBA_DISABLE_JIT gives the function itself
+                _key_by_source(made._cache)
         except (RuntimeError, OSError):  # "cannot cache function: no locator available"
             return numba.njit(nogil=True, **options)(function)
         return made

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, host, is_foreign, namespace
+from .._refusals import Refusing
 from . import channels, conversions, truths
 from .fidelity import process_fidelity
 from .measurements import Design, pauli_order
 from .transforms import PauliTransform, index_like
 
 
-class KrausVariable:
+class KrausVariable(Refusing):
     """x, complex of shape (d^2, r): the Kraus operators M_k of a process, each a column, row by row.
 
     What comes out is a channel: completely positive as it is made of Kraus operators, and trace-preserving by
