@@ -129,7 +129,7 @@ def test_the_polar_factor_stays_inside_and_is_nearly_the_best():
             assert ((found * g).sum((-2, -1)).double() >= 0.9 * best).all()
     low_rank = torch.randn(1, 30, 2, generator=generator) @ torch.randn(1, 2, 40, generator=generator)
     assert torch.linalg.svdvals(polar(low_rank).double()).max() <= 1 + 1e-6
-    np.testing.assert_allclose(polar(torch.zeros(1, 2, 3))[0], np.eye(2, 3), atol=0.03)
+    np.testing.assert_array_equal(polar(torch.zeros(1, 2, 3)), np.zeros((1, 2, 3)))  # and not NaN
 
 
 def test_the_leading_pair_is_a_vertex_and_nearly_the_best():
@@ -408,7 +408,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(bad):
     train(opt, [p], 2)
     before, m = p.detach().clone(), opt.state[p]["momentum"].clone()
     p.grad = torch.full_like(p, bad)
-    with pytest.raises(ValueError, match="NaN or infinite; nothing was changed"):
+    with pytest.raises(ValueError, match="NaN or infinite.*nothing was changed"):
         opt.step()
     assert torch.equal(p, before)
     assert torch.equal(opt.state[p]["momentum"], m)

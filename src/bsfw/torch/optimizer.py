@@ -217,7 +217,7 @@ class FrankWolfe(Refusing, Optimizer):
         return False
 
     def _refuse_gradients(self) -> None:
-        """Raise before anything has changed if a gradient is of no use. One number to the host."""
+        """Raise before anything has changed if a gradient is of no use. One number a group comes to the host."""
         for group in self.param_groups:
             grads = [p.grad for p in group["params"] if p.grad is not None]
             if any(g.layout != torch.strided for g in grads):
@@ -225,10 +225,10 @@ class FrankWolfe(Refusing, Optimizer):
                     "FrankWolfe needs dense gradients, but one is sparse; use sparse=False in nn.Embedding, or leave "
                     "that weight to another optimizer."
                 )
-            if grads and _can_look(grads[0]) and not math.isfinite(max(float(g.abs().max()) for g in grads)):
+            if grads and _can_look(grads[0]) and not math.isfinite(_total_norm(grads)):
                 raise ValueError(
-                    "a gradient has entries that are NaN or infinite; nothing was changed. Clip gradients, lower lr, "
-                    "or step through torch.amp.GradScaler, which skips such steps."
+                    "a gradient has entries that are NaN or infinite, or a norm that is; nothing was changed. Clip "
+                    "gradients, lower lr, or step through torch.amp.GradScaler, which skips such steps."
                 )
 
     # What a constrained optimizer can be asked besides.
@@ -377,6 +377,15 @@ def _stacked(tensors: list[Tensor]) -> Tensor:
 
 def _buffer_dtype(p: Tensor) -> torch.dtype:
     return torch.float32 if p.dtype.itemsize < 4 else p.dtype
+
+
+def _total_norm(grads: list[Tensor]) -> float:
+    """The sum of their norms, in at least float32: not finite if an entry is not, or if <m, m> would overflow."""
+    wide = torch.float64 if any(g.dtype == torch.float64 for g in grads) else torch.float32
+    norms = torch._foreach_norm(grads, 2, wide)
+    if len(norms) == 1:
+        return float(norms[0])
+    return float(torch.stack([norm.to(norms[0].device) for norm in norms]).sum())
 
 
 def _can_look(tensor: Tensor) -> bool:
