@@ -99,6 +99,21 @@ def test_estimators_converge_in_the_loop_and_stay_feasible(estimator):
         assert not np.array_equal(run.x, other.x)
 
 
+def test_a_pytree_runs_like_the_product_of_its_sets():
+    constraint = {"w": bsfw.NuclearBall(0.5), "b": bsfw.L1Ball(0.3)}
+    flat = bsfw.Product([(bsfw.L1Ball(0.3), 6), (bsfw.NuclearBall(0.5), (2, 3))])  # leaves in the order of JAX: b, w
+
+    def joined(x, batch):
+        return loss(jnp.concatenate([x["b"], x["w"].reshape(-1)]), batch)
+
+    options = dict(data=data(), estimator=bsfw.SARAH(8), max_rounds=3, quasar_rho=1.0)
+    x0 = {"w": jnp.zeros((2, 3)), "b": jnp.zeros(6)}
+    found = bsfw.jax.FrankWolfe(joined, constraint, **options).run(x0, 15, key=jax.random.key(1))
+    expected = bsfw.jax.FrankWolfe(loss, flat, **options).run(jnp.zeros(12), 15, key=jax.random.key(1))
+    np.testing.assert_allclose(np.concatenate([found.x["b"], found.x["w"].reshape(-1)]), expected.x, atol=1e-9)
+    assert float(found.gap) == pytest.approx(float(expected.gap), rel=1e-6)
+
+
 def test_batches_of_all_samples_give_the_exact_run():
     exact = bsfw.jax.FrankWolfe(loss, bsfw.L1Ball(0.5), data=data(), max_rounds=3, decay=lambda t: 2 / (t + 2.0))
     expected = exact.run(jnp.zeros(12), 15)

@@ -35,6 +35,7 @@ SETS = {
     "nuclear": (bsfw.NuclearBall(1.0), (3, 4)),
     "spectral": (bsfw.SpectralBall(0.5), (3, 4)),
     "convolution": (bsfw.SpectralBall(0.5), (3, 2, 2, 1)),
+    "product": (bsfw.Product([(bsfw.L1Ball(0.5), 6), (bsfw.NuclearBall(0.5), (2, 3))]), (12,)),
 }
 every_set = pytest.mark.parametrize("name", SETS)
 
@@ -400,18 +401,48 @@ def test_what_cannot_be_done_is_refused_in_a_sentence():
         opt.step()
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_a_gradient_that_is_not_finite_changes_nothing(bad):
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("others", [0, 2])
+def test_a_gradient_that_is_not_finite_changes_nothing(bad, others):
     p = weight((3, 4))
-    opt = bsfw.torch.FrankWolfe([p], bsfw.L2Ball(1.0))
+    weights = [*(weight((2, 5), seed=i) for i in range(others)), p]
+    opt = bsfw.torch.FrankWolfe(weights, bsfw.L2Ball(1.0))
     opt.init_()
-    train(opt, [p], 2)
+    train(opt, weights, 2)
     before, m = p.detach().clone(), opt.state[p]["momentum"].clone()
     p.grad = torch.full_like(p, bad)
     with pytest.raises(ValueError, match="NaN or infinite.*nothing was changed"):
         opt.step()
     assert torch.equal(p, before)
     assert torch.equal(opt.state[p]["momentum"], m)
+
+
+def test_a_large_gradient_in_half_precision_is_not_taken_for_infinite():
+    p = weight((8, 8), torch.float16)
+    opt = bsfw.torch.FrankWolfe([p], bsfw.LinfBall(1.0), lr=0.5)
+    opt.init_()
+    p.grad = torch.full_like(p, 5e4)  # its norm is beyond the range of float16
+    opt.step()
+    assert torch.isfinite(p).all()
+
+
+def test_a_group_sends_one_number_to_the_host():
+    """Of the gradients of a group with K = 1, however many weights there are."""
+    weights = [weight((3, 4), seed=i) for i in range(6)]
+    opt = bsfw.torch.FrankWolfe(weights, bsfw.SpectralBall(1.0))
+    opt.init_()
+    train(opt, weights, 1)
+    seen = []
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            if func is torch.ops.aten._local_scalar_dense.default:
+                seen.append(func)
+            return func(*args, **(kwargs or {}))
+
+    with Watch():
+        opt.step()
+    assert len(seen) == 1
 
 
 def test_a_gradient_scaler_skips_overflows_and_goes_on():
