@@ -411,7 +411,7 @@ def test_a_gradient_that_is_not_finite_changes_nothing(bad, others):
     train(opt, weights, 2)
     before, m = p.detach().clone(), opt.state[p]["momentum"].clone()
     p.grad = torch.full_like(p, bad)
-    with pytest.raises(ValueError, match="NaN or infinite.*nothing was changed"):
+    with pytest.raises(ValueError, match=r"NaN or infinite.*nothing was changed"):
         opt.step()
     assert torch.equal(p, before)
     assert torch.equal(opt.state[p]["momentum"], m)
