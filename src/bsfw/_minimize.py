@@ -13,12 +13,14 @@ import numpy as np
 
 from ._arrays import is_foreign
 from ._files import locked
+from ._progress import ProgressLine
 from ._refusals import refusing
 from .checkpoints import Saver
 from .constraints.base import Constraint
 from .constraints.from_scipy import as_constraint
 from .decays import Decay
 from .estimators import Estimator
+from .kernels import announced
 from .objectives.base import Objective
 from .objectives.function import Function
 from .phases import default_gap_every
@@ -179,7 +181,8 @@ def minimize(
             raise FileExistsError(f"{checkpoint} exists: go on from it with bsfw.resume, or remove it first.")
         saver = Saver(checkpoint, solver, limits, schedule)
     with nullcontext() if checkpoint is None else locked(checkpoint):
-        state = solver.init(x0, rng)
+        with announced(ProgressLine(verbose).compiling):
+            state = solver.init(x0, rng)
         return solver.run(state, limits, schedule, callback=callback, verbose=verbose, save=saver)
 
 

@@ -32,6 +32,10 @@ class ProgressLine:
             self.stream.write(f"\r{text}\x1b[K" if self.live else f"{text}\n")
             self.stream.flush()
 
+    def compiling(self) -> None:
+        """Say why nothing moves yet."""
+        self.show("compiling, once (some seconds)")
+
     def close(self, text: str) -> None:
         """The last line, which stays."""
         self.show(text)

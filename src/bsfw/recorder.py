@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 
 from ._interrupts import Interrupts
 from ._progress import ProgressLine, readable
 from .boosting import Direction
 from .engines import Engine
+from .engines.starts import clock
 from .objectives.linear_model import LinearModel
 from .phases import WINDOW, Check, Switch, reason_to_switch
 from .plan import Plan
@@ -56,13 +56,15 @@ class Recorder:
         self.state, self.limits, self.schedule, self.callback = state, limits, schedule, callback
         self._boosts = plan.max_rounds > 1
         self.progress, self.has_end_phase, self.interrupts = ProgressLine(verbose), has_end_phase, Interrupts()
-        self._began, self._share = time.monotonic(), limits.share_used(state)
+        self._began, self._share, self._announced = clock(), limits.share_used(state), False
         self._row, self._measured, self._checked = Row(state.iteration), False, False
         self._look_again, self._scale = (math.inf, 0), math.nan
 
     def announce_compilation(self) -> None:
-        """Say why nothing moves yet."""
-        self.progress.show("compiling, once (some seconds)")
+        """Say once why nothing moves yet."""
+        if not self._announced:
+            self.progress.compiling()
+        self._announced = True
 
     def begin(self, engine: Engine) -> Status | None:
         """Begin the row of x^t with what it cost to reach it. Returns why the run ends here, if it does."""
@@ -129,9 +131,9 @@ class Recorder:
         seemed = row.gap
         if not self._checked:
             engine.publish(self.state)
-            started = time.perf_counter()
+            started = clock()
             self._check(engine, row, None)
-            self.state.check_seconds += time.perf_counter() - started
+            self.state.check_seconds += clock() - started
         if math.isnan(row.gap):  # of a gradient that is not finite, or negative beyond rounding
             return Status.NUMERICAL_FAILURE
         if row.gap <= tolerance:
@@ -169,7 +171,7 @@ class Recorder:
     def _measure(self, engine: Engine, row: Row, with_gap: bool, vertex: Vertex | None = None) -> None:
         """Put f(x), and the exact gap if asked and not known yet, into the row."""
         state, objective = self.state, engine.plan.objective
-        started = time.perf_counter()
+        started = clock()
         if not self._measured:
             self._measured = True
             with objective.counting(state.check_counts):
@@ -177,7 +179,7 @@ class Recorder:
             row.metrics = objective.metrics(state.x)
         if with_gap and not row.gap_exact and objective.has_gradient:
             self._check(engine, row, vertex)
-        state.check_seconds += time.perf_counter() - started
+        state.check_seconds += clock() - started
 
     def _check(self, engine: Engine, row: Row, vertex: Vertex | None) -> None:
         """The exact gap, computed afresh, and the error of an estimate with this vertex."""
@@ -244,7 +246,7 @@ class Recorder:
     def _time_left(self) -> str:
         """By the limit that is nearest; a gap that is reached earlier ends the run earlier."""
         done = self.limits.share_used(self.state) - self._share
-        passed = time.monotonic() - self._began
+        passed = clock() - self._began
         if passed < 1.0 or done <= 0.0:
             return ""
         return f"   at most {readable(passed * (1.0 - self._share - done) / done)} left"

@@ -16,6 +16,7 @@ from .constraints.base import Constraint
 from .decays import Decay
 from .engines import Engine, engine_type
 from .estimators import Estimator
+from .kernels import announced
 from .objectives.base import Objective
 from .phases import END_PHASES, Switch
 from .plan import Plan, make_plan
@@ -155,7 +156,7 @@ class Solver(Refusing):
         if self.end is not None and schedule.gap_every is None:
             raise ValueError("an end phase begins at an exact gap check; give gap_every to the Schedule.")
         recorder = Recorder(self.plan, state, limits, schedule, callback, verbose, self.end is not None)
-        with one_blas_thread, recorder.interrupts.watched():
+        with one_blas_thread, recorder.interrupts.watched(), announced(recorder.announce_compilation):
             while isinstance(ended := self._iterate(state, limits, schedule, recorder, save), Switch):
                 state.begin_phase(ended)
             result = recorder.finish(self.engine(state), ended)

@@ -99,3 +99,15 @@ def test_compilation_is_not_on_the_clock_of_a_run():
     compiling = bsfw.kernels.seconds_compiling() - before
     assert compiling > 0.0
     assert state.seconds <= time.perf_counter() - started - compiling
+
+
+def test_compilation_inside_of_a_run_is_announced_once(capsys):
+    def slope(x):
+        return numba.njit(lambda x: 2.0 * x)(x)  # compiled anew by each call
+
+    objective = bsfw.Function(lambda x: float(x @ x), slope, shape=(3,))
+    bsfw.minimize(objective, bsfw.Simplex(), x0=np.eye(3)[0], max_iter=3, verbose=True)
+    assert capsys.readouterr().err.count("compiling, once") == 1
+    quiet = bsfw.Function(lambda x: float(x @ x), lambda x: 2.0 * x, shape=(3,))
+    bsfw.minimize(quiet, bsfw.Simplex(), x0=np.eye(3)[0], method="boosted", max_iter=3, verbose=True)
+    assert "compiling" not in capsys.readouterr().err

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,14 +15,13 @@ from .._arrays import Array, host_dtype, inner, norm
 from ..boosting import Direction
 from ..constraints.base import Constraint
 from ..estimators.base import BatchEstimator, CoordinateEstimator
-from ..kernels import seconds_compiling
 from ..objectives.base import Objective
 from ..phases import Check
 from ..plan import Plan
 from ..state import Limits, State
 from ..steps import Move
 from ..vertices import Vertex
-from .starts import start_on_arrays
+from .starts import clock, start_on_arrays
 
 
 class Engine(ABC):
@@ -75,7 +73,9 @@ class Engine(ABC):
         return start_on_arrays(plan, x0, rng)
 
     def prepare(self, announce: Callable[[], None]) -> None:  # noqa: B027  # most engines have nothing to compile
-        """Compile what the run needs, before the clock starts; `announce` is called if that takes a while."""
+        """Compile what the run needs before its first iteration; `announce` is called if that takes a while.
+
+        What is compiled later is announced and taken off the clock as well."""
 
     def look(self, state: State) -> Direction | None:
         """Lines 3-30 of Algorithm BSFW (Full): the estimate m^t and Boost. None if m^t is not finite."""
@@ -169,12 +169,12 @@ class Engine(ABC):
     @contextmanager
     def _clock(self, state: State) -> Iterator[None]:
         """Time and count what happens inside as the algorithm's, but for compilation."""
-        started = time.perf_counter() - seconds_compiling()
+        started = clock()
         try:
             with self.counted.counting(state.counts):
                 yield
         finally:
-            state.seconds += time.perf_counter() - seconds_compiling() - started
+            state.seconds += clock() - started
 
 
 def gap_bound(constraint: Constraint, gradient: Array, x: Array, vertex: Vertex) -> float:

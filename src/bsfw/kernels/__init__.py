@@ -29,6 +29,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from importlib.util import find_spec
 
@@ -47,3 +49,10 @@ def seconds_compiling() -> float:
     """What compilations have taken in this process so far; 0 if Numba is not in use."""
     jit = sys.modules.get(f"{__name__}._jit")
     return 0.0 if jit is None else float(jit.STOPWATCH.seconds)
+
+
+def announced(announce: Callable[[], None]) -> AbstractContextManager[None]:
+    """Within this, `announce` is called once, before the first compilation, if there is one; nothing without Numba."""
+    jit = sys.modules.get(f"{__name__}._jit")
+    found: AbstractContextManager[None] = nullcontext() if jit is None else jit.announced(announce)
+    return found

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from functools import cached_property
 from typing import Any
 
@@ -25,7 +24,7 @@ from ...state import State
 from ...steps import Move
 from ...vertices import OneHot
 from ..base import Engine
-from ..starts import start_on_arrays
+from ..starts import clock, start_on_arrays
 from .classes import DenseColumns, SparseColumns
 from .correction import Corrector, Region
 from .images import DenseImages, Images, SparseImages
@@ -106,9 +105,9 @@ class CorrectiveEngine(Engine):
             assert isinstance(plan.objective, LinearModel)
             every = plan.objective.n_samples // (FEW_SAMPLES * plan.dimension)
             if every >= FEWER:
-                started = time.perf_counter()
+                started = clock()
                 cls._first_guess(plan, state, every)
-                state.seconds += time.perf_counter() - started
+                state.seconds += clock() - started
         return state
 
     @classmethod

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import time
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from ...state import State
 from ...steps import Move
 from ...vertices import RankOne, Vertex, move
 from ..base import Engine, not_negative
-from ..starts import checked_start
+from ..starts import checked_start, clock
 from . import jitted
 from .boosting import ObservedEntries, Span, boost
 from .operator import Pattern, SparseLowRank, bottom_eigenpair, top_singular_pair
@@ -109,7 +108,7 @@ class FactoredEngine(Engine):
         if x0 is not None:
             x = checked_low_rank(plan, x0) if isinstance(x0, LowRank) else factored(checked_start(plan, x0), hermitian)
             return State(x=x, rng=rng)
-        started = time.perf_counter()
+        started = clock()
         x = LowRank.zeros(objective.shape, objective.dtype, hermitian)
         state = State(x=x, rng=rng)
         if isinstance(constraint, Spectraplex) and constraint.equality:  # the origin is outside: begin at lmo(0)
@@ -124,7 +123,7 @@ class FactoredEngine(Engine):
         vertex = lmo(constraint, _sparse(objective, m_init), tolerance, (seed_of(rng), 0), objective.dtype)
         state.x = x.moved(1.0, [vertex], [1.0])
         state.lmo_calls += 1
-        state.seconds += time.perf_counter() - started
+        state.seconds += clock() - started
         return state
 
     def _look(self, state: State) -> Direction | None:

@@ -100,10 +100,9 @@ class FlowEngine(Engine):
         return state
 
     def prepare(self, announce: Callable[[], None]) -> None:
-        """Compile on one link, or load from the cache, so that no clock sees it."""
+        """Compile on one link, or load from the cache, so that no clock sees it; the loop announces compilations."""
         if jitted.sweep.signatures:
             return
-        announce()
         polytope = PathPolytope([(0, 1)], [(0, 1, 1.0)])
         plan = replace(self.plan, objective=LinkCosts([1.0], 1.0), constraint=polytope, shape=(1,))
         state = FlowEngine.start(plan, None, np.random.default_rng(0))
