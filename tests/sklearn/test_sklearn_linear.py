@@ -82,6 +82,36 @@ def test_more_classes_have_a_matrix_of_coefficients():
     assert model.score(X, names[y]) > 0.9
 
 
+def test_the_solution_is_that_of_the_penalised_multinomial_regression():
+    X, y = load_iris(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    peer = LogisticRegression(l1_ratio=1.0, C=0.5, solver="saga", tol=1e-10, max_iter=100_000).fit(X, y)
+    ours = FrankWolfeClassifier(radius=np.abs(peer.coef_).sum()).fit(X, y)
+    np.testing.assert_allclose(ours.coef_, peer.coef_, atol=1e-5)
+    np.testing.assert_allclose(
+        ours.intercept_ - ours.intercept_.mean(), peer.intercept_ - peer.intercept_.mean(), atol=1e-5
+    )
+    assert ours.alpha_ * 0.5 * len(y) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_solution_is_that_of_the_group_lasso(diabetes):
+    """Its optimality: a group with coefficients has a gradient of length alpha against them, another a shorter one."""
+    X, y = diabetes
+    groups = [[0, 1], [2, 3, 4], [5, 6, 7], [8, 9]]
+    model = FrankWolfeRegressor(15.0, constraint=partial(bsfw.GroupBall, groups), tol=1e-12, max_iter=20_000)
+    model.fit(X, y)
+    correlation = X.T @ (y - X @ model.coef_ - model.intercept_) / len(y)
+    norms = [np.linalg.norm(model.coef_[group]) for group in groups]
+    assert sum(norms) == pytest.approx(15.0, rel=1e-9)
+    assert 0 < sum(norm > 0 for norm in norms) < 4
+    for group, norm in zip(groups, norms, strict=True):
+        if norm > 0:
+            expected = model.alpha_ * model.coef_[group] / norm
+            np.testing.assert_allclose(correlation[group], expected, atol=1e-4 * model.alpha_)
+        else:
+            assert np.linalg.norm(correlation[group]) < model.alpha_
+
+
 def test_the_simplex_gives_shares(diabetes):
     X, _ = diabetes
     shares = np.array([0.5, 0.3, 0.2])

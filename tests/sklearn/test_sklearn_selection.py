@@ -6,7 +6,9 @@ import numpy as np
 import pandas
 import pytest
 import sklearn
+from joblib import parallel_config
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold, cross_val_score
@@ -52,6 +54,31 @@ def test_radii_come_from_the_data_and_the_rule_prefers_small_ones(cancer):
     assert small.radius_ <= best.radius_
     np.testing.assert_allclose(best.cv_results_["mean_test_score"], small.cv_results_["mean_test_score"])
     assert best.plot_path().get_xlabel() == "radius"
+
+
+def test_automatic_radii_reach_beyond_the_best(cancer):
+    found = FrankWolfeClassifierCV(radii=10, cv=3, tol=1e-6).fit(*cancer)
+    assert 0 < found.best_index_ < 9
+
+
+@pytest.mark.parametrize("prefer", ["threads", "processes"])
+def test_folds_in_parallel_give_the_same(cancer, prefer):
+    model = FrankWolfeClassifierCV(radii=[1.0, 3.0], cv=2, n_jobs=2)
+    alone = FrankWolfeClassifierCV(radii=[1.0, 3.0], cv=2).fit(*cancer)
+    with parallel_config("threading" if prefer == "threads" else "loky"):
+        together = model.fit(*cancer)
+    np.testing.assert_array_equal(together.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
+
+
+def test_what_misses_its_tolerance_warns(cancer, rng):
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        FrankWolfeClassifierCV(radii=[40.0, 50.0], cv=2, max_iter=1).fit(*cancer)
+    X, y = ratings(rng)
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        RatingRegressor(tol=1e-12, max_iter=1).fit(X, y)
+    holes = np.where(rng.random((40, 8)) < 0.2, np.nan, rng.standard_normal((40, 8)))
+    with pytest.warns(ConvergenceWarning, match="max_iter"):
+        NuclearNormImputer(radius=20.0, max_iter=1).fit(holes)
 
 
 def test_groups_reach_the_splitter_and_weights_the_scorer(cancer):

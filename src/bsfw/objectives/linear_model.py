@@ -178,6 +178,7 @@ class LinearModel(Objective):
                 del vars(model)[name]
         model.A, model.y, model._counts = self.A[rows], self.y[rows], Counts()
         model.n_samples = len(model.y)
+        vars(model).pop("_last", None)
         if self.sample_weight is not None:
             model.sample_weight = _checks.weights(self.sample_weight[rows], model.n_samples)
         if model.intercept:
@@ -225,7 +226,23 @@ class LinearModel(Objective):
         """The intercept at x, if there is one."""
         if not self.intercept or x is None:
             return {}
-        return {"intercept": self.best_intercept(self._bare_margins(x)) if self.offset is None else self.offset}
+        return {"intercept": self._best_at(x)[0] if self.offset is None else self.offset}
+
+    def _best_at(self, x: Array) -> tuple[Any, Array]:
+        """The best intercept at x, and A x. Kept for the last x: value, gap and intercept are asked in turn."""
+        last = vars(self).get("_last")
+        if last is None or not np.array_equal(last[0], x):
+            z = self._bare_margins(x)
+            last = np.array(x), self.best_intercept(z), z
+            self._last = last
+        return last[1], last[2]
+
+    def _best_margins(self, x: Array) -> Array:
+        """A x with the intercept, where that is free with the best one."""
+        if not self.intercept or self.offset is not None:
+            return self.margins(x)
+        intercept, z = self._best_at(x)
+        return np.asarray(z + intercept, dtype=self.dtype)
 
     def _bare_margins(self, x: Array) -> Array:
         """A x in float64."""
@@ -241,7 +258,7 @@ class LinearModel(Objective):
         if not self.intercept or self.offset is not None:
             return self
         model = self.for_run()
-        model.refit(x)
+        model.offset = self._best_at(x)[0]
         return model
 
     def derivatives(self, z: Array, batch: Array | slice | None = None) -> Array:
@@ -269,7 +286,7 @@ class LinearModel(Objective):
 
     def all_derivatives(self, x: Array) -> Array:
         """The derivatives of all f_i in their margins at x; counts a full gradient."""
-        z = self._at(x).margins(x)
+        z = self._best_margins(x)
         self.counts.sample_gradients += self.n_samples
         self.counts.full_gradients += 1
         return self.derivatives(z)
@@ -282,14 +299,14 @@ class LinearModel(Objective):
 
     def _value(self, x: Array) -> float:
         if self.intercept:
-            return self._sum_of_losses(self._at(x).margins(x).astype(np.float64), slice(None)) / self.n_samples
+            return self._sum_of_losses(self._best_margins(x).astype(np.float64), slice(None)) / self.n_samples
         x = np.asarray(x, dtype=self.dtype)
         parts = (self._sum_of_losses((A @ x).astype(np.float64, copy=False), rows) for rows, A, _ in self._row_blocks())
         return sum(parts) / self.n_samples
 
     def _gradient(self, x: Array) -> Array:
         if self.intercept:
-            return self.combine_rows(self.derivatives(self._at(x).margins(x))) / self.n_samples
+            return self.combine_rows(self.derivatives(self._best_margins(x))) / self.n_samples
         x = np.asarray(x, dtype=self.dtype)
         gradient: Array | None = None
         for rows, A, transpose in self._row_blocks():

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 
 from .._arrays import Array, inner
@@ -25,7 +27,7 @@ SETS: dict[str, SetType] = {"l1": L1Ball, "simplex": Simplex, "l2": L2Ball, "lin
 CLASSIFICATION: dict[str, Loss] = {"logistic": Logistic, "sigmoid-squared": SigmoidSquared}
 REGRESSION: dict[str, Loss] = {"squared": LeastSquares, "huber": Huber, "tukey": Tukey}
 SOLVERS = ("auto", "stochastic")
-DEFAULT, SLOW = (1e-10, 1e-10), (1e-6, 1e-2)
+DEFAULT, SLOW = (1e-10, 1e-10), (1e-6, 1e-3)
 """Where a fit ends and beyond which gap it warns if `tol` is left to us: for the corrective method, to which accuracy
 costs next to nothing, and for the others with the exact gradient."""
 
@@ -121,6 +123,17 @@ def tolerance(tol: Any, objective: LinearModel, constraint: Constraint, estimato
     least = 64.0 * float(np.finfo(objective.dtype).eps)
     scale = null + float(np.finfo(float).tiny)
     return Tolerance(max(target, least) * scale, max(acceptable, least) * scale)
+
+
+def warn_if_missed(gap: float, acceptable: float, message: str, stacklevel: int = 3) -> None:
+    """A ConvergenceWarning if a run ended at a larger gap than it should have reached, or at none."""
+    if not gap <= acceptable:
+        warnings.warn(
+            f"the gap is {gap:.2g}, but should be {acceptable:.2g}: {message} Give more max_iter, a larger tol, or "
+            "scale the data.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def seed_of(random_state: Any) -> int:

@@ -56,18 +56,24 @@ class CrossValidated(LinearEstimator):
         splitter = check_cv(self.cv, y, classifier=is_classifier(self))
         folds = list(splitter.split(X, y, **for_split))
         scorer = None if self.scoring is None else check_scoring(self, self.scoring)
-        path = self._path(self._objective(X, targets, weight), self.radii)
+        objective = self._objective(X, targets, weight)
+        path = self._path(objective, self.radii)
         scores = Parallel(n_jobs=self.n_jobs, prefer="threads")(
             delayed(_score_fold)(self, path.radii, (X, y, targets, weight), fold, scorer, for_score) for fold in folds
         )
         self._choose(path, np.array(scores).T)
+        chosen = path.results[self.best_index_]
+        if not chosen.success:
+            _parts.warn_if_missed(chosen.gap, self._tolerance(objective).acceptable, chosen.message)
         return self
 
     def _path(self, objective: LinearModel, radii: Any) -> RadiusPath:
-        make = _parts.set_type(self.constraint, self.positive)
-        target = _parts.tolerance(self.tol, objective, make(1.0), None).target
+        make, target = _parts.set_type(self.constraint, self.positive), self._tolerance(objective).target
         assert target is not None
         return radius_path(objective, make, radii, gap_tol=target, max_iter=self.max_iter)
+
+    def _tolerance(self, objective: LinearModel) -> _parts.Tolerance:
+        return _parts.tolerance(self.tol, objective, _parts.set_type(self.constraint, self.positive)(1.0), None)
 
     def _routed(self, sample_weight: Any, params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """What goes to the splitter, and what to the scorer."""

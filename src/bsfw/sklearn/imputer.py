@@ -16,7 +16,7 @@ from ..completion_path import completion_path
 from ..constraints import NuclearBall
 from ..constraints.base import Constraint
 from ..objectives import MatrixCompletion
-from ._parts import seed_of
+from ._parts import seed_of, warn_if_missed
 
 FEWEST = 20
 """Observed entries from which on some are held out to choose the radius."""
@@ -116,6 +116,8 @@ class NuclearNormImputer(Refusing, OneToOneFeatureMixin, TransformerMixin, BaseE
         result = minimize(
             objective, ball, x0=start, method="corrective", gap_tol=1e-3 * null, max_iter=self.max_iter, rng=seed
         )  # fmt: skip
+        if not result.success:
+            warn_if_missed(result.gap, 1e-3 * null, result.message)
         x = result.x
         slope = objective.observed.derivatives(objective.margins(x))
         self.radius_, self.dual_gap_, self.n_iter_ = ball.radius, result.gap, max(1, result.nit)

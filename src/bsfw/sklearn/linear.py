@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
@@ -105,13 +103,8 @@ class LinearEstimator(Refusing, CallbackSupportMixin, BaseEstimator):
         self._learn(result, _parts.multiplier(objective, constraint, result), getattr(constraint, "radius", np.nan))
         if task is not None:
             task.end(result)
-        if not (result.success or result.gap <= ends.acceptable):
-            warnings.warn(
-                f"the gap is {result.gap:.2g}, but should be {ends.acceptable:.2g}: {result.message} Give "
-                "more max_iter, a larger tol, or scale the data.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        if not result.success:
+            _parts.warn_if_missed(result.gap, ends.acceptable, result.message)
         return self
 
     def _learn(self, result: Result, alpha: float, radius: float) -> None:
@@ -166,7 +159,7 @@ _PARAMETERS = """
     tol : float, optional
         The fit ends once the exact Frank-Wolfe gap, a bound of what is left to gain, is this fraction of the loss of
         zero coefficients{null}; a fit that misses it warns. Default: 1e-10; where the corrective method does not
-        apply 1e-6, with a warning beyond 1e-2; none for the stochastic solver, which takes `max_iter` iterations.
+        apply 1e-6, with a warning beyond 1e-3; none for the stochastic solver, which takes `max_iter` iterations.
     max_iter : int
         Iterations at most.
     warm_start : bool

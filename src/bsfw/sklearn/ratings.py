@@ -15,6 +15,7 @@ from .._refusals import Refusing
 from ..constraints import NuclearBall
 from ..objectives import MatrixCompletion
 from ..objectives._checks import weights as checked_weights
+from ._parts import warn_if_missed
 
 
 class RatingRegressor(Refusing, RegressorMixin, BaseEstimator):
@@ -106,6 +107,8 @@ class RatingRegressor(Refusing, RegressorMixin, BaseEstimator):
             objective, ball, method="corrective", gap_tol=self.tol * null, max_iter=self.max_iter,
             rng=0 if self.random_state is None else self.random_state,
         )  # fmt: skip
+        if not result.success:
+            warn_if_missed(result.gap, self.tol * null, result.message)
         self.model_ = dataclasses.replace(result.model, user_ids=user_ids, item_ids=item_ids)
         self.radius_, self.dual_gap_, self.n_iter_ = ball.radius, result.gap, max(1, result.nit)
         return self
