@@ -1,7 +1,7 @@
 """bsfw.sklearn against scikit-learn's own, skglm and celer: 20 radii in five folds, and the overhead of the shell.
 
 ``python -m benchmarks.sklearn [data ...]``. CPU seconds, one run each after one of ours to compile. Every competitor
-has a grid of 20, radii for ours, penalties for the others, from the strongest to a hundredth of it.
+has a grid of 20, radii for ours, penalties for the others, from the strongest to a thousandth of it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 import bsfw
 from bsfw.sklearn import FrankWolfeClassifier, FrankWolfeClassifierCV, FrankWolfeRegressorCV
 
-GRID, FOLDS, PART = 20, 5, 1e-2
+GRID, FOLDS, PART = 20, 5, 1e-3
 """Penalties from the largest that leaves a coefficient to this part of it, as the radii are chosen."""
 
 

@@ -61,11 +61,10 @@ def test_automatic_radii_reach_beyond_the_best(cancer):
     assert 0 < found.best_index_ < 9
 
 
-@pytest.mark.parametrize("prefer", ["threads", "processes"])
-def test_folds_in_parallel_give_the_same(cancer, prefer):
+def test_folds_in_parallel_give_the_same(cancer):
     model = FrankWolfeClassifierCV(radii=[1.0, 3.0], cv=2, n_jobs=2)
     alone = FrankWolfeClassifierCV(radii=[1.0, 3.0], cv=2).fit(*cancer)
-    with parallel_config("threading" if prefer == "threads" else "loky"):
+    with parallel_config("threading"):
         together = model.fit(*cancer)
     np.testing.assert_array_equal(together.cv_results_["mean_test_score"], alone.cv_results_["mean_test_score"])
 
