@@ -27,7 +27,7 @@ def files(train, samples, write_svm, tmp_path):
     ("arguments", "sentence"),
     [
         (f"missing.svm {L1}", "there is no file missing.svm, nor a data set of that name; known are mushrooms"),
-        (f". {L1}", "there is no file ."),
+        (f". {L1}", ". holds no blocks: there is no manifest.json"),
         (f"broken.svm {L1}", "broken.svm, line 2: '1:x'"),
         (f"empty.svm {L1}", "empty.svm has no rows"),
         (f"ml-100k {L1}", "holds ratings"),
