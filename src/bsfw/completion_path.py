@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import warnings
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from .constraints.spectral import NuclearBall
 from .lowrank import LowRank
 from .objectives._observations import observed
 from .objectives.completion import MatrixCompletion
-from .results import Result
+from .results import Interrupted, Result, Status
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,6 +29,14 @@ REFINEMENTS = 2.0 ** np.arange(-1.5, 1.6, 0.5)
 ACCURACY, MOST_ITERATIONS = 1e-2, 30
 """Default end of a run: the gap relative to f of the zero matrix, or the iterations. More accuracy does not predict
 better."""
+SETTLED, PATIENCE = 1e-3, 4
+"""A run also ends where so many iterations have not lowered the validation error by this part: a loss that is not convex
+has a gap that hardly falls, long after the predictions have settled."""
+TERMS = 32
+"""Terms of x where the loss is not convex, so that there is no optimum to certify anyway: without a limit they grow with
+the radius to hundreds."""
+WORSE, IN_A_ROW = 1.02, 2
+"""The default radii end where so many in a row predict worse than the best by this factor: larger ones cost the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,21 +110,29 @@ def completion_path(
     ----------
     objective : MatrixCompletion
     radii : sequence of float, optional
-        In any order. Default: seven from 0.35 to 2.8 times that of `MatrixCompletion.default_constraint`.
+        In any order. Default: seven from 0.35 to 2.8 times that of `MatrixCompletion.default_constraint`, as far as two
+        in a row predict worse than the best by more than 2 %.
     validation : float, Ratings or tuple
         The part of the observations to set apart, drawn at random: the path is run on the others, and the best radius
         then on all. Or other observations, on which to choose: Ratings or (rows, cols, values).
     rng : numpy.random.Generator or int
         Of the draw, and of the runs.
     verbose : bool
-        A line on stderr for each radius.
+        A line on stderr for each radius; on a terminal also how the run at hand is doing.
     **options
         Of `minimize`, for each of the runs. Default: the corrective method to a gap of 1e-2 of f at zero, at most 30
-        iterations.
+        iterations, and at most until four of them have not lowered the validation error by a thousandth; with a loss that is not convex at most
+        32 terms, unless the objective's `rank` says otherwise.
 
     Returns
     -------
     CompletionPath
+
+    Raises
+    ------
+    Interrupted
+        After Ctrl-C, between two iterations. Its ``path`` holds the radii that were done, with the best of them as it
+        was run without the validation set; its ``result`` the run that was broken off.
 
     Examples
     --------
@@ -130,25 +147,72 @@ def completion_path(
         if name in options:
             raise ValueError(f"completion_path chooses {instead}; leave out {name}=.")
     rng = np.random.default_rng(rng)
+    if "method" not in options and objective.rank is None and objective.quasar_rho != 1.0:
+        objective = copy.copy(objective)
+        objective.rank, objective._settings = TERMS, {**objective._settings, "rank": TERMS}
     fit, held_out = _parts(objective, validation, rng)
-    ordered = _radii(objective, radii)
+    ordered, own = _radii(objective, radii), "method" not in options
     options = _with_defaults(objective, options)
     progress = ProgressLine(verbose)
     results: list[Result] = []
     errors: list[float] = []
-    for radius in ordered:
-        x0 = results[-1].x if results else None
-        results.append(minimize(fit, NuclearBall(radius), x0=x0, rng=rng, **options))
-        errors.append(_rmse(fit, results[-1].x, held_out))
-        progress.close(f"radius {radius:.5g}   validation RMSE {errors[-1]:.5f}   {results[-1].seconds:.1f} s")
-    best = int(np.argmin(errors))
-    if best in (0, len(ordered) - 1) and len(ordered) > 1:
-        side = "smallest" if best == 0 else "largest"
-        warnings.warn(f"the best radius, {ordered[best]:.4g}, is the {side} of those tried; try more.", stacklevel=2)
-    chosen = results[best]
-    if fit is not objective:
-        chosen = minimize(objective, NuclearBall(ordered[best]), x0=chosen.x, rng=rng, **options)
-    return CompletionPath(np.array(ordered), np.array(errors), results, chosen)
+    try:
+        for radius in ordered:
+            watch = _Watch(fit, held_out, progress, f"radius {radius:.5g}", options.get("callback"), own)
+            x0 = results[-1].x if results else None
+            found = minimize(fit, NuclearBall(radius), x0=x0, rng=rng, **{**options, "callback": watch})
+            errors.append(_rmse(fit, found.x, held_out))
+            results.append(found)
+            progress.close(f"radius {radius:.5g}   validation RMSE {errors[-1]:.5f}   {found.seconds:.1f} s")
+            if radii is None and len(errors) > IN_A_ROW and min(errors[-IN_A_ROW:]) > WORSE * min(errors):
+                break
+        best, tried = int(np.argmin(errors)), ordered[: len(errors)]
+        if best in (0, len(tried) - 1) and len(tried) > 1:
+            side = "smallest" if best == 0 else "largest"
+            warnings.warn(f"the best radius, {tried[best]:.4g}, is the {side} of those tried; try more.", stacklevel=2)
+        chosen = results[best]
+        if fit is not objective:
+            if own and chosen.status is Status.CALLBACK:  # all observations are no reason to go on for longer
+                options["max_iter"] = min(chosen.nit, options["max_iter"])
+            progress.show(f"radius {tried[best]:.5g}   on all observations")
+            chosen = minimize(objective, NuclearBall(tried[best]), x0=chosen.x, rng=rng, **options)
+    except Interrupted as error:
+        if results:
+            done = np.array(ordered[: len(errors)]), np.array(errors)
+            error.path = CompletionPath(*done, results, results[int(np.argmin(errors))])
+        raise
+    return CompletionPath(np.array(tried), np.array(errors), results, chosen)
+
+
+class _Watch:
+    """A callback: the validation error as the run goes on, and its end if `settling` and the error has settled."""
+
+    def __init__(
+        self,
+        fit: MatrixCompletion,
+        held_out: tuple[Array, Array, Array],
+        progress: ProgressLine,
+        name: str,
+        also: Any,
+        settling: bool,
+    ) -> None:
+        self._fit, self._held_out, self._progress, self._name = fit, held_out, progress, name
+        self._also, self._settling = also, settling
+        self._lowest, self._since = math.inf, 0
+
+    def __call__(self, intermediate_result: Result) -> None:
+        if self._also is not None:
+            self._also(intermediate_result)
+        showing = self._progress.live and self._progress.due()
+        if not (self._settling or showing):
+            return
+        error = _rmse(self._fit, intermediate_result.x, self._held_out)
+        if showing:
+            self._progress.show(f"{self._name}   iteration {intermediate_result.nit}   validation RMSE {error:.5f}")
+        self._since = 0 if error < (1.0 - SETTLED) * self._lowest else self._since + 1
+        self._lowest = min(self._lowest, error)
+        if self._settling and self._since >= PATIENCE:
+            raise StopIteration
 
 
 def _parts(objective: MatrixCompletion, validation: Any, rng: np.random.Generator) -> tuple[MatrixCompletion, Any]:

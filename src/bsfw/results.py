@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
+    from .completion_path import CompletionPath
+
 
 class Status(IntEnum):
     """Why a run ended. `GAP_REACHED` and `CONVERGED`, on an exact gap, are success."""
@@ -65,11 +67,14 @@ class Interrupted(Refusing, KeyboardInterrupt):
     ----------
     result : Result
         What the run had found, with status `INTERRUPTED`. The checkpoint, if there is one, was written.
+    path : CompletionPath or None
+        From `completion_path`: the runs that had ended before this one.
     """
 
     def __init__(self, result: Result) -> None:
         super().__init__(f"interrupted at iteration {result.nit}; the exception's .result has what was found so far")
         self.result = result
+        self.path: CompletionPath | None = None
 
 
 class Result(OptimizeResult):

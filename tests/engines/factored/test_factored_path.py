@@ -1,6 +1,9 @@
 """Choosing the radius by held-out ratings, and the example of the spectraplex."""
 
+import os
 import runpy
+import signal
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,7 @@ import pytest
 from bsfw.completion_path import completion_path
 from bsfw.lowrank import LowRank
 from bsfw.objectives.completion import MatrixCompletion
+from bsfw.results import Interrupted, Status
 
 
 @pytest.fixture
@@ -98,3 +102,51 @@ def test_the_max_cut_page_of_the_gallery_cuts_more_than_chance_and_keeps_factors
     assert np.isclose(x.trace(), 200)
     np.testing.assert_array_equal(page["sizes"], [np.count_nonzero(s[edges[:, 0]] != s[edges[:, 1]]) for s in signs.T])
     assert page["sizes"].max() > 0.68 * len(edges)  # half of them by lot
+
+
+def test_ctrl_c_keeps_the_radii_that_were_done(objective):
+    seen = []
+
+    def press(intermediate_result):
+        seen.append(intermediate_result.nit)
+        if intermediate_result.nit == 0 and seen.count(0) == 2:  # in the run of the second radius
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted) as caught:
+        completion_path(objective, [5.0, 60.0, 300.0], callback=press)
+    path = caught.value.path
+    assert path.radii.tolist() == [5.0]
+    assert path.best is path.results[0]
+    assert np.isfinite(path.rmse).all()
+    assert caught.value.result.status is Status.INTERRUPTED
+
+
+def test_a_loss_that_is_not_convex_ends_when_its_predictions_settle(objective):
+    """To the gap or 30 iterations it would take many times as long, and predict no better."""
+    bounded = MatrixCompletion((objective.rows, objective.cols, objective.values, objective.size), "bounded")
+    radii, held_out = [300.0], objective.test
+    ended = completion_path(bounded, radii, validation=held_out)
+    options = {"method": "corrective", "max_iter": 30, "gap_tol": 1e-6}
+    whole = completion_path(bounded, radii, validation=held_out, **options)
+    assert sum(result.nit for result in ended.results) < sum(result.nit for result in whole.results)
+    assert ended.rmse.min() < 1.02 * whole.rmse.min()
+
+
+def test_default_radii_end_where_larger_ones_predict_worse(objective, monkeypatch):
+    module = sys.modules["bsfw.completion_path"]
+    errors = iter([1.0, 0.9, 0.95, 0.96, 0.7])
+    monkeypatch.setattr(module, "_rmse", lambda *_: next(errors))
+    path = completion_path(objective, validation=objective.test, method="vanilla", max_iter=1)
+    assert len(path.radii) == 4
+    assert path.best_index == 1
+
+
+def test_rows_without_observations_are_predicted_by_what_is_known_of_the_others(objective):
+    """A cold row gets the mean and the bias of the column, in the path as in a run of its own."""
+    known = objective.rows > 0
+    part = objective.rows[known], objective.cols[known], objective.values[known], objective.size
+    model = completion_path(MatrixCompletion(part, "squared", implicit=True), [10.0, 30.0, 90.0]).best.model
+    columns = np.arange(objective.size[1])
+    predicted = model.predict(np.zeros_like(columns), columns)
+    np.testing.assert_allclose(predicted, model.constant + model.item_bias)
+    assert [item for item, _ in model.top(0, 5)] == np.argsort(-model.item_bias, kind="stable")[:5].tolist()
