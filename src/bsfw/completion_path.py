@@ -30,13 +30,13 @@ ACCURACY, MOST_ITERATIONS = 1e-2, 30
 """Default end of a run: the gap relative to f of the zero matrix, or the iterations. More accuracy does not predict
 better."""
 SETTLED, PATIENCE = 1e-3, 4
-"""A run also ends where so many iterations have not lowered the validation error by this part: a loss that is not convex
-has a gap that hardly falls, long after the predictions have settled."""
+"""A run also ends where so many iterations have not lowered the validation error by this part: if a loss is not convex,
+its gap hardly falls long after the predictions have settled."""
 TERMS = 32
-"""Terms of x where the loss is not convex, so that there is no optimum to certify anyway: without a limit they grow with
-the radius to hundreds."""
+"""Terms of x where the loss is not convex, so that there is no optimum to certify anyway: without a limit they grow
+with the radius to hundreds."""
 WORSE, IN_A_ROW = 1.02, 2
-"""The default radii end where so many in a row predict worse than the best by this factor: larger ones cost the most."""
+"""The default radii end where so many in a row predict worse than the best by this factor: large ones cost the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +121,8 @@ def completion_path(
         A line on stderr for each radius; on a terminal also how the run at hand is doing.
     **options
         Of `minimize`, for each of the runs. Default: the corrective method to a gap of 1e-2 of f at zero, at most 30
-        iterations, and at most until four of them have not lowered the validation error by a thousandth; with a loss that is not convex at most
-        32 terms, unless the objective's `rank` says otherwise.
+        iterations, and at most until four of them have not lowered the validation error by a thousandth; with a loss
+        that is not convex at most 32 terms, unless the objective's `rank` says otherwise.
 
     Returns
     -------
