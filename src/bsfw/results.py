@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     import pandas
     from matplotlib.axes import Axes
 
-    from .completion_path import CompletionPath
-
 
 class Status(IntEnum):
     """Why a run ended. `GAP_REACHED` and `CONVERGED`, on an exact gap, are success."""
@@ -74,7 +72,7 @@ class Interrupted(Refusing, KeyboardInterrupt):
     def __init__(self, result: Result) -> None:
         super().__init__(f"interrupted at iteration {result.nit}; the exception's .result has what was found so far")
         self.result = result
-        self.path: CompletionPath | None = None
+        self.path: Any = None
 
 
 class Result(OptimizeResult):
