@@ -19,7 +19,7 @@ from sklearn.model_selection import GridSearchCV
 import bsfw
 from bsfw.sklearn import FrankWolfeClassifier, FrankWolfeClassifierCV, FrankWolfeRegressorCV
 
-GRID, FOLDS, PART = 20, 5, 1e-3
+GRID, FOLDS, PART = 20, 5, 1e-2
 """Penalties from the largest that leaves a coefficient to this part of it, as the radii are chosen."""
 
 

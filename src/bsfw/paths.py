@@ -31,7 +31,7 @@ SHOWN = 20
 """Radii up to which `RadiusPath` prints all."""
 NAMED = 10
 """Features that a plot of a path names: those that end largest."""
-WEAKEST, MOST_DOUBLINGS = 1e-3, 60
+WEAKEST, MOST_DOUBLINGS = 1e-2, 60
 """The automatic radii end where the multiplier has fallen to this fraction of that at the origin, or is zero."""
 SetType = Callable[[float], Constraint]
 """From a radius r to the set r C: `L1Ball`, `Simplex`, ``lambda r: L1Ball(r, weights)``."""
@@ -133,7 +133,7 @@ def radius_path(
         From a radius to the set, such as `L1Ball`. A set must be the multiple of the others by the ratio of the radii.
     radii : sequence of float, or int
         Positive, from small to large or back; or how many to choose: they then grow by a constant factor up to where
-        the constraint has all but stopped to bind (its multiplier is 0.1 % of that at the origin).
+        the constraint has all but stopped to bind (its multiplier is 1 % of that at the origin).
     gap_tol : float
         Exact Frank-Wolfe gap that counts as reached.
     max_iter : int, optional

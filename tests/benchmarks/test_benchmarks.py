@@ -157,7 +157,7 @@ def test_the_time_of_bsfw_is_of_the_iterations_that_minimize_makes(problem, monk
         seen.clear()
         solver.seconds(problem, 20, 3)
         result = solver.run(problem.objective, problem, 3, max_iter=20)
-        np.testing.assert_array_equal(seen[0].x, result.x)
+        np.testing.assert_allclose(seen[0].x, result.x, rtol=1e-9)
         assert seen[0].iteration == 20
 
 

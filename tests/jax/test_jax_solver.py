@@ -162,7 +162,7 @@ def test_a_decay_is_that_of_the_package():
     from bsfw.decays import DECAYS
     from bsfw.jax.estimates import eta
 
-    values = {"rho": 0.7, "horizon": 10, "nu": 5.0, "d": 3.0}
+    values = {"rho": 0.7, "horizon": 10, "nu": 5.0, "d": 3.0, "power": 4.0}
     for kind in DECAYS.values():
         decay = kind(**{name: values[name] for name in kind.__dataclass_fields__})
         found = jax.vmap(lambda t, decay=decay: eta(decay, t) + 0.0 * t)(jnp.arange(20))

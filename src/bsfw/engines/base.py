@@ -200,7 +200,7 @@ def not_negative(gap: float, size: float, x: Array) -> float:
     The root of eps, times the `size` of what the gap is a difference of, is far more than x drifts in long runs.
     """
     drift = math.sqrt(float(np.finfo(host_dtype(x)).eps)) * size
-    return max(gap, 0.0) if gap >= -drift else math.nan
+    return float(max(gap, 0.0)) if gap >= -drift else math.nan
 
 
 @dataclass(frozen=True)

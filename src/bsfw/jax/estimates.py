@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 from jax.flatten_util import ravel_pytree
 
-from ..decays import Decay, InverseSqrtDecay, PiecewiseDecay
+from ..decays import Decay, InverseSqrtDecay, LogOpenLoopDecay, PiecewiseDecay
 from ..estimators import LSVRG, SAGA, SARAH, FullGradient, HeavyBall
 from ..estimators.base import Estimator, check_table
 from ..estimators.sag import refresh_period
@@ -108,9 +108,12 @@ def next_estimate(
 
 
 def eta(decay: Decay | Callable[[Any], Any], t: Any) -> Any:
-    """eta_t, clipped to 1, of a traced t. (Two of the decays are written with NumPy.)"""
+    """eta_t, clipped to 1, of a traced t. (Three of the decays are written with NumPy.)"""
     if isinstance(decay, InverseSqrtDecay):
         return (t + 1.0) ** -0.5
+    if isinstance(decay, LogOpenLoopDecay):
+        power = 2.0 + jnp.log1p(t)
+        return jnp.minimum(1.0, power / (t + power))
     if isinstance(decay, PiecewiseDecay):
         half = decay.horizon // 2
         early = (t < half) | (decay.horizon <= decay.d)

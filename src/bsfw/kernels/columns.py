@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._jit import SUMS, jit
+from ._jit import SUMS, entry
 
 ONE, TWO = np.uint64(1), np.uint64(2)
 
 
-@jit()
+@entry()
 def add_columns(places, starts, rows, data, weights, out):
     """out += sum_s weights[s] times column places[s]; a negative place is an empty column."""
     for s in range(places.size):
@@ -23,7 +23,7 @@ def add_columns(places, starts, rows, data, weights, out):
             out[np.uint64(rows[p])] += weight * data[p]
 
 
-@jit()
+@entry()
 def add_columns_many(places, starts, rows, data, weights, out):
     """The same with a row of weights for each column, into a row of `out` for each sample."""
     for s in range(places.size):
@@ -36,7 +36,7 @@ def add_columns_many(places, starts, rows, data, weights, out):
                 row[q] += value * weight[q]
 
 
-@jit(fastmath=SUMS)
+@entry(fastmath=SUMS)
 def column_sums(columns, starts, rows, data, slopes, out):
     """out[columns[k]] = <column k, slopes>. Two sums, since one alone waits for each addition."""
     for k in range(np.uint64(columns.size)):
@@ -51,7 +51,7 @@ def column_sums(columns, starts, rows, data, slopes, out):
         out[np.uint64(columns[k])] = even + odd
 
 
-@jit()
+@entry()
 def column_sums_many(columns, starts, rows, data, slopes, out):
     """out[columns[k], q] = <column k, slopes[:, q]>."""
     for k in range(np.uint64(columns.size)):
@@ -62,7 +62,7 @@ def column_sums_many(columns, starts, rows, data, slopes, out):
                 total[q] += value * row[q]
 
 
-@jit(fastmath=SUMS)
+@entry(fastmath=SUMS)
 def dense_sums(by_columns, slopes, out):
     """out[j] = <row j of `by_columns`, slopes>."""
     for j in range(np.uint64(out.size)):
@@ -72,7 +72,7 @@ def dense_sums(by_columns, slopes, out):
         out[j] = total
 
 
-@jit()
+@entry()
 def count_rows(places, starts, rows, indptr):
     """indptr[i + 1] = how many entries row i has in these columns."""
     for s in range(places.size):
@@ -83,7 +83,7 @@ def count_rows(places, starts, rows, indptr):
             indptr[np.uint64(rows[p]) + ONE] += 1
 
 
-@jit()
+@entry()
 def fill_rows(places, starts, rows, data, following, entries, slots):
     """The columns by rows: `following` has where each row begins, and ends up where the next one does."""
     for s in range(places.size):

@@ -17,6 +17,9 @@ from ..objectives import MatrixCompletion
 from ..objectives._checks import weights as checked_weights
 from ._parts import warn_if_missed
 
+ACCEPTABLE = 1e-2
+"""The relative gap beyond which a fit warns: smaller ones hardly change a prediction."""
+
 
 class RatingRegressor(Refusing, RegressorMixin, BaseEstimator):
     """Predict ratings from two columns of ids, of users and of items.
@@ -36,7 +39,7 @@ class RatingRegressor(Refusing, RegressorMixin, BaseEstimator):
     biases : float
         Ridge on the biases.
     tol : float
-        The fit ends once the gap is this fraction of the loss of the biases alone.
+        The fit ends once the gap is this fraction of the loss of zero predictions; it warns only beyond 1e-2.
     max_iter : int
         Iterations at most.
     random_state : int, optional
@@ -59,7 +62,7 @@ class RatingRegressor(Refusing, RegressorMixin, BaseEstimator):
         columns: tuple[int, int] = (0, 1),
         implicit: bool = False,
         biases: float = 4.0,
-        tol: float = 1e-2,
+        tol: float = 1e-9,
         max_iter: int = 100,
         random_state: int | None = None,
     ) -> None:
@@ -108,7 +111,7 @@ class RatingRegressor(Refusing, RegressorMixin, BaseEstimator):
             rng=0 if self.random_state is None else self.random_state,
         )  # fmt: skip
         if not result.success:
-            warn_if_missed(result.gap, self.tol * null, result.message)
+            warn_if_missed(result.gap, max(self.tol, ACCEPTABLE) * null, result.message)
         self.model_ = dataclasses.replace(result.model, user_ids=user_ids, item_ids=item_ids)
         self.radius_, self.dual_gap_, self.n_iter_ = ball.radius, result.gap, max(1, result.nit)
         return self

@@ -91,9 +91,14 @@ def test_a_checkpoint_goes_on_to_the_same_bits(method, tmp_path):
     bsfw.minimize(costs, polytope, method=method, max_iter=9, gap_tol=0.0, checkpoint=file, every=9)
     resumed = bsfw.resume(file, costs, polytope, max_iter=20)
     assert np.array_equal(whole.x, resumed.x)
-    arrays = dict(np.load(file))
-    name = next(key for key in arrays if key.endswith("conjugate.0"))
-    np.savez(file, **{**arrays, name: np.zeros(3)})
+    for stop in range(3, 20):  # a restart forgets the direction, and rounding decides where one is
+        file.unlink()
+        bsfw.minimize(costs, polytope, method=method, max_iter=stop, gap_tol=0.0, checkpoint=file, every=stop)
+        arrays = dict(np.load(file))
+        names = [key for key in arrays if key.endswith("conjugate.0")]
+        if names:
+            break
+    np.savez(file, **{**arrays, names[0]: np.zeros(3)})
     with pytest.raises(ValueError, match=r"checkpoint's conjugate\.0 must be numbers of shape"):
         bsfw.resume(file, costs, polytope, max_iter=20)
 

@@ -50,7 +50,7 @@ def agree(factored, reference, tolerance=1e-6, search=False):  # rounding grows 
     difference = np.linalg.norm(np.asarray(factored.x) - reference.x)
     assert difference <= tolerance * np.linalg.norm(reference.x)
     told, known = factored.trace["gap"], reference.trace["gap"]
-    assert (told >= (1 - 1e-6) * known - 1e-9).all()
+    assert (told >= (1 - 10 * tolerance) * known - 1e-9).all()  # of runs that have parted by `tolerance`
     assert (told <= 1.05 * known + 1e-9).all()  # an upper bound where it is exact
     for name in ("value", "gamma", "alignment"):
         assert np.allclose(factored.trace[name], reference.trace[name], rtol=1e-6, atol=1e-9, equal_nan=True), name
